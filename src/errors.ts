@@ -199,6 +199,11 @@ export const errorTable = {
     'store',
     'segment',
   ),
+  'replica-failed': internal(
+    'standby of {store}: it put its fence and could not go on: {fault}; start it again, or another one',
+    'store',
+    'fault',
+  ),
   'event-late': {
     status: 504,
     kind: 'overloaded',
@@ -206,6 +211,12 @@ export const errorTable = {
     ours: ['after', 'last', 'seconds'],
   },
   'event-invalid': bad('invalid Lake-After {value}: expected the number of an event'),
+  'store-held': internal(
+    'store {store}: {who} is its writer, and alive: stop it, start this one as its standby (-standby), or take over at once (-store.takeover)',
+    'store',
+    'who',
+  ),
+  'standby-none': conflict('this service is no standby: there is nothing to promote (option -standby)'),
   'store-strange': internal(
     'store {store} has lake {lake}, folder {directory} has lake {own}: each lake needs a bucket or prefix of its own (option -store)',
     'store',

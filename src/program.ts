@@ -67,6 +67,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
       return (await import('./commands/key.ts')).keyCommand(rest, io);
     case 'clone':
       return (await import('./commands/clone.ts')).cloneCommand(rest, io);
+    case 'promote':
+      return (await import('./commands/promote.ts')).promoteCommand(rest, io);
     case 'fsck':
       return (await import('./commands/fsck.ts')).fsckCommand(rest, io);
     case 'replay':

@@ -78,7 +78,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined;
   const store = config.store && (await openStore(config.store, { log, owner, shutdownMs: config.shutdownMs }));
-  const follow = config.follow && (await openFollow(config.follow, log));
+  const follow = config.follow && (await openFollow(config.follow, { log, owner, shutdownMs: config.shutdownMs }));
   const bucketAddress = store?.address ?? follow?.address;
   const objects = openLakeObjects(directory, bucketAddress, 'main');
   const packs: PackOptions = {

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import type { FollowConfig, StoreAddress, StoreConfig } from '../config/store.ts';
+import type { StoreOptions } from '../lake/store/copy.ts';
 import type { LakeFollower, LakeStore } from '../lake/store/store.types.ts';
 import type { Bucket } from '../store/bucket.ts';
 import type { S3Options } from '../store/s3.ts';
@@ -46,35 +47,50 @@ export const openCheckedBucket = async (address: S3Options): Promise<Bucket> => 
 /** The copy of a lake, for `lake serve`. */
 export const openStore = async (
   config: StoreConfig,
-  { log, owner, shutdownMs }: { readonly log: Logger; readonly owner: string; readonly shutdownMs: number },
+  { log, owner, shutdownMs }: StoreParts,
 ): Promise<{ readonly address: S3Options; readonly copy: LakeStore }> => {
   const address = await addressOf(config);
   const bucket = await openCheckedBucket(address);
   const { openLakeStore } = await import('../lake/store/copy.ts');
-  const copy = openLakeStore({
-    bucket,
-    ack: config.ack,
-    address: `${hostname()}, ${owner}`,
-    graceMs: config.graceMs,
-    cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
-    closeMsMax: shutdownMs,
-    noted: (text) => {
-      log.warn(text);
-    },
-  });
-  return { address, copy };
+  return { address, copy: openLakeStore(storeOptions(config, bucket, { log, owner, shutdownMs })) };
 };
+/** What a service has for its buckets. */
+interface StoreParts {
+  readonly log: Logger;
+  readonly owner: string;
+  readonly shutdownMs: number;
+}
+const storeOptions = (
+  { ack, graceMs, cacheBytesMax, leaseMs, takesOver }: StoreConfig,
+  bucket: Bucket,
+  { log, owner, shutdownMs }: StoreParts,
+): StoreOptions => ({
+  bucket,
+  ack,
+  address: `${hostname()}, ${owner}`,
+  graceMs,
+  cache: { bytesMax: cacheBytesMax, lookMs: cacheLookMs },
+  closeMsMax: shutdownMs,
+  leaseMs,
+  takesOver,
+  noted: (text) => {
+    log.warn(text);
+  },
+});
 
 /** What feeds a replica, for `lake serve`. */
 export const openFollow = async (
   config: FollowConfig,
-  log: Logger,
+  parts: StoreParts,
 ): Promise<{ readonly address: S3Options; readonly follower: LakeFollower }> => {
   const address = await addressOf(config);
   const { openBucket } = await import('../store/s3.ts');
   const { openFollower } = await import('../lake/store/follow.ts');
+  const bucket = config.standby ? await openCheckedBucket(address) : openBucket(address);
+  const { log } = parts;
   const follower = openFollower({
-    bucket: openBucket(address),
+    bucket,
+    ...(config.standby && { standby: storeOptions(config.standby, bucket, parts) }),
     pollMs: config.pollMs,
     graceMs: config.graceMs,
     cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },

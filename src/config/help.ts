@@ -4,6 +4,7 @@ import {
   branchOptions,
   diffOptions,
   cloneOptions,
+  promoteOptions,
   fsckOptions,
   importOptions,
   keyOptions,
@@ -98,6 +99,12 @@ export const commands = [
     text: 'copies a lake as it is at one moment, between folders and buckets',
     options: cloneOptions,
     usage: ' FROM TO',
+  },
+  {
+    name: 'promote',
+    text: 'makes a standby the writer of its bucket, at once',
+    options: promoteOptions,
+    usage: '',
   },
   { name: 'fsck', text: 'checks a lake that no service has open, repairs it', options: fsckOptions, usage: '' },
   {

@@ -12,6 +12,10 @@ export interface StoreAddress {
 /** Times in milliseconds, sizes in bytes. */
 export interface StoreConfig extends StoreAddress {
   readonly ack: 'local' | 'bucket';
+  /** After this time without a sign of life another service may take over. */
+  readonly leaseMs: number;
+  /** A writer that lives is not waited for. */
+  readonly takesOver: boolean;
   readonly graceMs: number;
   /** 0: no limit. */
   readonly cacheBytesMax: number;
@@ -23,6 +27,8 @@ export interface FollowConfig extends StoreAddress {
   /** The writer's address; empty: the bucket alone is asked. */
   readonly url: string;
   readonly token: string;
+  /** It takes over when the writer is gone, and writes like this. */
+  readonly standby?: StoreConfig;
   readonly graceMs: number;
   readonly cacheBytesMax: number;
 }
@@ -70,25 +76,40 @@ export const storeConfig = (
 ): { readonly store?: StoreConfig; readonly follow?: FollowConfig } => {
   const text = values['store'] as string;
   const followed = values['follow'] as string;
-  if (followed !== '') return followConfig(followed, values, environment);
+  const isStandby = values['standby'] as boolean;
+  if (isStandby && text === '') throw new ConfigError('-standby goes with -store s3://BUCKET/PREFIX');
+  if (followed !== '') {
+    if (text !== '') throw new ConfigError('-follow does not go with -store: a replica writes to no bucket');
+    return { follow: followConfig({ text: followed, option: 'follow' }, values, environment) };
+  }
   if (text === '') return {};
-  return {
-    store: Object.freeze({
-      ...storeAddress(text, values, environment),
-      ack: values['store.ack'] as StoreConfig['ack'],
-      graceMs: values['store.grace'] as number,
-      cacheBytesMax: values['cache.max'] as number,
-    }),
-  };
+  const store = writerConfig(text, values, environment);
+  if (!isStandby) return { store };
+  return { follow: { ...followConfig({ text, option: 'standby' }, values, environment), standby: store } };
 };
+const writerConfig = (text: string, values: Values, environment: Environment): StoreConfig => {
+  const leaseMs = values['store.lease'] as number;
+  if (leaseMs < leaseMsMin)
+    throw new ConfigError(`bad value for -store.lease: ${leaseMs} ms, at least ${leaseMsMin} ms`);
+  return Object.freeze({
+    ...storeAddress(text, values, environment),
+    ack: values['store.ack'] as StoreConfig['ack'],
+    leaseMs,
+    takesOver: values['store.takeover'] as boolean,
+    graceMs: values['store.grace'] as number,
+    cacheBytesMax: values['cache.max'] as number,
+  });
+};
+const leaseMsMin = 200;
 const pollMsMin = 10;
 /** @throws ConfigError */
-const followConfig = (text: string, values: Values, environment: Environment): { readonly follow: FollowConfig } => {
-  for (const option of ['store', 'record'])
-    if (values[option] !== '')
-      throw new ConfigError(
-        `-follow does not go with -${option}: a replica ${option === 'store' ? 'writes to no bucket' : 'has no jobs that could be recorded'}`,
-      );
+const followConfig = (
+  { text, option }: { readonly text: string; readonly option: 'follow' | 'standby' },
+  values: Values,
+  environment: Environment,
+): FollowConfig => {
+  if (values['record'] !== '')
+    throw new ConfigError(`-${option} does not go with -record: a replica has no jobs that could be recorded`);
   const url = values['follow.url'] as string;
   if (url !== '' && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     throw new ConfigError(
@@ -96,14 +117,12 @@ const followConfig = (text: string, values: Values, environment: Environment): {
     );
   const pollMs = values['follow.poll'] as number;
   if (pollMs < pollMsMin) throw new ConfigError(`bad value for -follow.poll: ${pollMs} ms, at least ${pollMsMin} ms`);
-  return {
-    follow: Object.freeze({
-      ...storeAddress(text, values, environment, 'follow'),
-      pollMs,
-      url,
-      token: values['follow.token'] as string,
-      graceMs: values['store.grace'] as number,
-      cacheBytesMax: values['cache.max'] as number,
-    }),
-  };
+  return Object.freeze({
+    ...storeAddress(text, values, environment, option === 'follow' ? 'follow' : 'store'),
+    pollMs,
+    url,
+    token: values['follow.token'] as string,
+    graceMs: values['store.grace'] as number,
+    cacheBytesMax: values['cache.max'] as number,
+  });
 };

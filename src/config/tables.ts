@@ -363,6 +363,28 @@ const storeOptions = [
 /** Of a replica. */
 const followOptions = [
   {
+    name: 'store.lease',
+    type: 'duration',
+    fallback: '10s',
+    value: 'TIME',
+    text: 'with -store: after this time without a sign of life of its writer in the bucket another service may take over',
+    ...inEnvironment,
+  },
+  {
+    name: 'store.takeover',
+    type: 'switch',
+    fallback: 'false',
+    text: 'with -store: take over at once, though another service writes there',
+    ...inEnvironment,
+  },
+  {
+    name: 'standby',
+    type: 'switch',
+    fallback: 'false',
+    text: 'with -store: be a replica until the writer is gone (-store.lease) or lake promote says so, then the writer',
+    ...inEnvironment,
+  },
+  {
     name: 'follow',
     type: 'text',
     fallback: '',
@@ -972,6 +994,17 @@ export const fsckOptions = [
   ...storeAddressOptions,
 ] as const satisfies readonly OptionRow[];
 
+/** Options of `lake promote`. */
+export const promoteOptions = [
+  {
+    name: 'lake',
+    type: 'text',
+    fallback: 'http://127.0.0.1:9867',
+    value: 'URL',
+    text: 'address of the standby',
+  },
+  tokenRow,
+] as const satisfies readonly OptionRow[];
 /** Options of `lake clone`. */
 export const cloneOptions = [...storeAddressOptions] as const satisfies readonly OptionRow[];
 

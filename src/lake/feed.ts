@@ -144,6 +144,10 @@ export class Feed {
     }
     this.tellDrawn();
   }
+  /** What was a replica writes from here on. */
+  lead(): void {
+    this.findOldest();
+  }
   /** A replica's tables have these rows now: listeners hear of the events among them. */
   followed(changes: readonly Change[]): void {
     const events: LakeEvent[] = [];

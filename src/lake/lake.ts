@@ -53,6 +53,9 @@ import { openDiff } from './commits/diff.ts';
 import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
+import { allRows, writeBase } from './log/base.ts';
+import { type LogPlace, newIdentity } from './log/format.ts';
+import { beginLog, openLog } from './log/log.ts';
 import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
 import { Packer } from './objects/packer.ts';
@@ -67,7 +70,7 @@ import { tablesFolder } from './repair/replay.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './tables/rows.ts';
 import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
-import type { FollowingLake, LakeFollower } from './store/store.types.ts';
+import type { FollowingLake, LakeFollower, LakeStore } from './store/store.types.ts';
 import { type Change, identityVersion, type KeyValue, StoreFailure, type Tables } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
 import { Views } from './views.ts';
@@ -116,7 +119,10 @@ class OpenLake implements Lake {
   private stores!: Stores;
   private lock: Lock | undefined;
   private checkpoints: Checkpoints | undefined;
-  private readonly packer: Packer | undefined;
+  private packer: Packer | undefined;
+  /** Where its log goes, once it writes; what feeds it before, if it is a replica. */
+  private store: LakeStore | undefined;
+  private follow: LakeFollower | undefined;
   private startFault: unknown;
   private jobs = 0;
   private transactionCount = 0;
@@ -130,14 +136,10 @@ class OpenLake implements Lake {
     this.directory = options.directory;
     this.clockDraws = new LakeDraws(options.clockNoted);
     this.draws = options.draws ?? this.clockDraws;
-    this.files = new ToldFiles(options.objects, options.store);
-    if (options.packs && !options.follow)
-      this.packer = new Packer({
-        options: options.packs,
-        report: (fault) => this.report(fault),
-        closing: () => this.closeAsked,
-        deleteFile: (id) => this.files.delete(id),
-      });
+    this.store = options.store;
+    this.follow = options.follow;
+    this.files = new ToldFiles(options.objects, { objectGone: (id) => this.store?.objectGone(id) ?? false });
+    if (!options.follow) this.packSmall();
     const work: LakeWork = {
       start: () => this.openTables(),
       recover: () => this.recover(),
@@ -151,6 +153,17 @@ class OpenLake implements Lake {
     const input = { waitingMax: options.queueJobsMax ?? queueJobsMaxDefault };
     this.actor = createActor(machine, { id: 'lake', input, ...(options.inspect && { inspect: options.inspect }) });
     this.actor.on('settled', ({ outcomes }) => this.settle(outcomes));
+  }
+
+  private packSmall(): void {
+    const { packs } = this.options;
+    if (packs)
+      this.packer = new Packer({
+        options: packs,
+        report: (fault) => this.report(fault),
+        closing: () => this.closeAsked,
+        deleteFile: (id) => this.files.delete(id),
+      });
   }
 
   async start(): Promise<void> {
@@ -174,7 +187,7 @@ class OpenLake implements Lake {
         options: { applyBytes, segmentBytes, compactBytesMin, baseBytesMin: bytesMin },
       } = this;
       const report = (fault: unknown): void => this.report(fault);
-      const { store, follow } = this.options;
+      const { store, follow } = this;
       if (follow) {
         await this.openReplica(follow);
         return;
@@ -250,13 +263,8 @@ class OpenLake implements Lake {
         this.lostPools.push({ pool: key.toString('hex'), fault: fault.message });
         this.report(fault);
       });
-      const last = lastDrawn(tables);
-      this.clockDraws.goOnFrom(last);
-      if (last.id !== zeroId) threadIds.goOnFrom(last.id);
-      const purges = tables
-        .keys('purges')
-        .filter((key) => key.length === zeroId.length / 2)
-        .map(idOfBytes);
+      this.goOnDrawing();
+      const purges = this.purges();
       const orphans = await findOrphans(tables, this.files);
       killPoint('start: orphans found');
       this.inBackground(async () => {
@@ -265,17 +273,54 @@ class OpenLake implements Lake {
           killPoint('start: orphan gone');
         }
         // A replica's writer does it.
-        if (!this.options.follow)
-          for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
+        if (!this.follow) for (const id of purges) await purgePool(tables, this.files, id, () => this.closeAsked);
       });
       this.inBackground(async () => {
         for (const face of this.faces()) if (!this.closeAsked) await face.look();
       });
-      this.options.follow?.begin(this.following());
+      this.follow?.begin(this.following());
     } catch (error) {
       this.startFault = error;
       throw error;
     }
+  }
+  private goOnDrawing(): void {
+    const last = lastDrawn(this.stores.tables);
+    this.clockDraws.goOnFrom(last);
+    if (last.id !== zeroId) threadIds.goOnFrom(last.id);
+  }
+  private purges(): readonly Id[] {
+    return this.stores.tables
+      .keys('purges')
+      .filter((key) => key.length === zeroId.length / 2)
+      .map(idOfBytes);
+  }
+  /** A replica becomes the writer: its tables have all that there is, a log of its own begins there. */
+  private async lead(store: LakeStore, place: LogPlace): Promise<void> {
+    const { directory } = this;
+    const { tables, feed } = this.stores;
+    const report = (fault: unknown): void => this.report(fault);
+    await tables.flush();
+    const identity = { lake: place.lake, salt: newIdentity().salt };
+    const { number: record, digest: before } = place;
+    const hasBase = record > 0;
+    if (hasBase) await writeBase({ directory, identity, record, before, rows: allRows(tables) });
+    beginLog(directory, { identity, hasBase, first: record + 1, before });
+    const log = openLog({ directory, identity, place, hasBase });
+    await store.attach({ directory, tables, log, report, evicted: (id) => this.files.tell(id) });
+    tables.lead(log, store);
+    feed.lead();
+    this.goOnDrawing();
+    this.checkpoints = new Checkpoints({ directory, tables, log, isCovered: true, report });
+    this.packSmall();
+    this.store = store;
+    this.follow = undefined;
+    this.inBackground(async () => {
+      for (const id of this.purges()) await purgePool(tables, this.files, id, () => this.closeAsked);
+    });
+  }
+  promote(): Promise<void> {
+    return this.follow?.promote() ?? Promise.reject(new LakeError('standby-none'));
   }
   /** The lake as what feeds a replica sees it. */
   private following(): FollowingLake {
@@ -305,6 +350,7 @@ class OpenLake implements Lake {
       directory: this.directory,
       take: (changes, place) => takeFollowed(parts, changes, place),
       room: () => tables.room(),
+      lead: (store, place) => this.lead(store, place),
       lastEvent: () => feed.last(),
       hasFile: (id) => tables.has('files', idBuffer(id)),
       removeFile: (id) => this.files.delete(id),
@@ -338,16 +384,12 @@ class OpenLake implements Lake {
   }
 
   private addPool(config: PoolConfig): PoolFace {
-    const { store, follow } = this.options;
     const face = new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
       mailbox: (poolId) => this.mailbox(poolId),
-      ...(store && {
-        checkWrites: () => store.check(),
-        objectsMade: (ids: readonly Id[]) => store.putObjects(ids),
-      }),
-      ...(follow && { checkWrites: () => follow.refuse() }),
+      checkWrites: () => this.checkWrites(),
+      objectsMade: (ids) => this.store?.putObjects(ids) ?? Promise.resolve(),
       nextJobId: () => ++this.jobs,
       storeFailed: (reason) => this.actor.send({ type: 'store failed', reason }),
       closing: () => this.closeAsked,
@@ -544,8 +586,8 @@ class OpenLake implements Lake {
       snapshotBytes: snapshots.bytes,
       clockCorrections,
       idsAheadSeconds,
-      ...(this.options.store && { store: this.options.store.figures() }),
-      ...(this.options.follow && { follow: this.options.follow.figures() }),
+      ...(this.store && { store: this.store.figures() }),
+      ...(this.follow && { follow: this.follow.figures() }),
     };
   }
   unreadable(): readonly UnreadablePool[] {
@@ -560,7 +602,7 @@ class OpenLake implements Lake {
 
   async close(): Promise<void> {
     this.closeAsked = true;
-    this.options.store?.stop();
+    this.store?.stop();
     if (this.actor.getSnapshot().status !== 'active') return;
     this.actor.send({ type: 'close' });
     await waitFor(this.actor, (s) => s.status !== 'active');
@@ -569,8 +611,9 @@ class OpenLake implements Lake {
     await Promise.allSettled([...this.background, this.packer?.settled()]);
     await this.stores.snapshots.close();
     await this.checkpoints?.close();
-    await this.options.store?.close();
-    await this.options.follow?.close();
+    // First what feeds it: that may be about to become the store.
+    await this.follow?.close();
+    await this.store?.close();
     // Tables that lack what the log has are as a crash leaves them.
     const isWhole = await this.stores.tables.close();
     killPoint('close: tables closed');
@@ -578,8 +621,8 @@ class OpenLake implements Lake {
   }
 
   checkWrites(): void {
-    this.options.store?.check();
-    this.options.follow?.refuse();
+    this.store?.check();
+    this.follow?.refuse();
   }
   submit(
     task: LakeTask,

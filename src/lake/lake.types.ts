@@ -704,6 +704,8 @@ export interface Lake {
   lastEventId(): number;
   /** The same with those that are on their way to the disk: what a write that was answered has is among them. */
   drawnEventId(): number;
+  /** A standby takes over, whether the writer lives or not; resolves when it writes. @throws standby-none, replica-failed */
+  promote(): Promise<void>;
   /** @throws replica-write, store-fenced, store-unreachable, store-refused where nothing can be written */
   checkWrites(): void;
   /** Called when a job of a pool is over; one listener, which must not throw. Returns the call that ends it. */

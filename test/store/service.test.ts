@@ -58,11 +58,13 @@ const makePool = async ({ address }: Service): Promise<void> => {
   });
   expect(answer.status, await answer.text()).toBe(200);
 };
-const keysOf = async ({ address }: Service): Promise<number[]> => {
+const tipOf = async ({ address }: Service): Promise<string> =>
+  (await fetch(`${address}/pool/p/branch/main`)).headers.get('etag')!;
+const keysOf = async ({ address }: Service, headers: Readonly<Record<string, string>> = {}): Promise<number[]> => {
   const answer = await fetch(`${address}/query`, {
     method: 'POST',
     body: JSON.stringify({ query: 'from p | values k' }),
-    headers: { accept: 'application/x-ndjson', 'content-type': 'application/json' },
+    headers: { accept: 'application/x-ndjson', 'content-type': 'application/json', ...headers },
   });
   const text = await answer.text();
   expect(answer.status, text).toBe(200);
@@ -131,15 +133,52 @@ describe(`services on a bucket (SEED=${seed})`, () => {
       await work.end();
       rmSync(service.lake, { recursive: true, force: true });
       acknowledged.push(...work.acknowledged);
-      service = await start('kills', ['-store.ack', 'bucket']);
+      service = await start('kills', ['-store.ack', 'bucket', '-store.takeover']);
       checkKeys(await keysOf(service), acknowledged);
     }
     expect(await service.end()).toBe(0);
   }, 600_000);
 
+  test('the writer is killed under its clients, a standby goes on, a replica ends where it does', async () => {
+    const flags = ['-store.ack', 'bucket', '-store.lease', '1s', '-follow.poll', '20ms'];
+    const follow = ['-follow', `s3://lakes/standby`, '-follow.poll', '20ms', '-after.wait', '60s'];
+    let service = await start('standby', flags);
+    await makePool(service);
+    const replica = await startBuiltService({
+      lake: newFolder(),
+      flags: ['-workers', '1', '-store.endpoint', store.endpoint, ...follow],
+    });
+    services.push(replica);
+    const acknowledged: number[] = [];
+    for (let run = 0; run < runs; run++) {
+      const standby = await start('standby', [...flags, '-standby']);
+      const work = writing(service, run * 1_000_000);
+      await untilSome(work.acknowledged, 5 + below(60));
+      await service.end('SIGKILL');
+      await work.end();
+      rmSync(service.lake, { recursive: true, force: true });
+      acknowledged.push(...work.acknowledged);
+      const key = run * 1_000_000 + 999_999;
+      let answer = await post(`${standby.address}/pool/p/branch/main`, `{"k":${key}}`);
+      for (; answer.status === 421; answer = await post(`${standby.address}/pool/p/branch/main`, `{"k":${key}}`))
+        await later(20);
+      expect(answer.status, await answer.text()).toBe(200);
+      const keys = await keysOf(standby);
+      checkKeys(keys, acknowledged);
+      const event = answer.headers.get('lake-event')!;
+      const copied = await keysOf(replica, { 'lake-after': event });
+      expect(copied.toSorted((a, b) => a - b)).toEqual(keys.toSorted((a, b) => a - b));
+      const tips = await Promise.all([tipOf(standby), tipOf(replica)]);
+      expect(tips[1]).toBe(tips[0]);
+      service = standby;
+    }
+    expect(await service.end()).toBe(0);
+    expect(await replica.end()).toBe(0);
+  }, 600_000);
+
   test('one of two writers is stopped while it puts, and resumed: it is no longer the writer, and says so', async () => {
     for (let run = 0; run < runs; run++) {
-      const one = await start(`stops-${run}`, ['-store.ack', 'bucket']);
+      const one = await start(`stops-${run}`, ['-store.ack', 'bucket', '-store.lease', '500ms']);
       await makePool(one);
       const before = writing(one, 0);
       await untilSome(before.acknowledged, 5 + below(30));
@@ -166,7 +205,7 @@ describe(`services on a bucket (SEED=${seed})`, () => {
       expect(keys.filter((key) => key === -1).length).toBeLessThan(1);
       await one.end('SIGKILL');
       await two.end('SIGKILL');
-      const third = await start(`stops-${run}`);
+      const third = await start(`stops-${run}`, ['-store.takeover']);
       // A write that was under way when its client ended may have come after the question.
       expect(await keysOf(third)).toEqual(expect.arrayContaining([...keys]));
       await third.end('SIGKILL');
@@ -186,7 +225,7 @@ describe(`services on a bucket (SEED=${seed})`, () => {
     expect(metrics).toMatch(/^lake_store_fenced 0$/m);
     await service.end('SIGKILL');
     rmSync(service.lake, { recursive: true, force: true });
-    const again = await start('local');
+    const again = await start('local', ['-store.takeover']);
     expect(await keysOf(again)).toHaveLength(19);
     expect(await again.end()).toBe(0);
   }, 120_000);

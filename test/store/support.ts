@@ -60,6 +60,7 @@ export const openStored = async (
     graceMs: 3_600_000,
     cache: { bytesMax: 0, lookMs: 3_600_000 },
     closeMsMax: 200,
+    takesOver: true,
     noted: (text) => noted.push(text),
     ...options,
   });

@@ -78,6 +78,24 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
   route({
+    id: 'promote',
+    tag: 'Service',
+    method: 'POST',
+    path: '/promote',
+    summary: 'Make a standby the writer of its bucket',
+    description:
+      'A service with `-store` and `-standby` takes over at once, whether the writer before lives or not: that one cannot write any more. The answer comes when this one writes.',
+    need: 'admin',
+    writes: true,
+    silent: true,
+    answers: { 204: { text: 'It is the writer.' } },
+    errors: ['standby-none', 'replica-failed', 'lake-closing'],
+    handler: async ({ service: { lake }, reply }) => {
+      await lake.promote();
+      return reply.code(204).send();
+    },
+  }),
+  route({
     id: 'metrics',
     tag: 'Service',
     method: 'GET',

@@ -290,11 +290,20 @@ export const beginLog = (
     identity,
     hasBase,
     segmentBytes = segmentBytesDefault,
-  }: { readonly identity: LogIdentity; readonly hasBase: boolean; readonly segmentBytes?: number },
+    first = 1,
+    before = noDigest,
+  }: {
+    readonly identity: LogIdentity;
+    readonly hasBase: boolean;
+    readonly segmentBytes?: number;
+    /** Its first record, and the digest of the one before. */
+    readonly first?: number;
+    readonly before?: Buffer;
+  },
 ): void => {
   mkdirSync(logFolder(directory), { recursive: true });
   const bytes = Buffer.alloc(Math.min(firstSegmentBytes, segmentBytes));
-  encodeHead({ kind: 'segment', number: 1, identity, first: 1, before: noDigest, hasBase }).copy(bytes);
+  encodeHead({ kind: 'segment', number: 1, identity, first, before, hasBase }).copy(bytes);
   writeDurably(segmentPath(directory, 1), bytes);
   syncFolder(directory);
 };

@@ -27,7 +27,18 @@ import { idBuffer } from '../ksuid.ts';
 import type { Change } from '../tables/tables.ts';
 import { writeBaseFile } from './base-file.ts';
 import { type CacheLimits, ObjectCache } from './cache.ts';
-import { markFolder, noTip, type Opened, openBucketLake, putFence, removalsOf, type StoreAck } from './open-bucket.ts';
+import { OwnLease, waitForLease } from './lease.ts';
+import {
+  markFolder,
+  markOf,
+  noTip,
+  type Opened,
+  openBucketLake,
+  putFence,
+  removalsOf,
+  type StoreAck,
+  type Writer,
+} from './open-bucket.ts';
 import { pruneLog } from './prune.ts';
 import { baseKey, encodeSegment, getSegment, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
 import type { AttachedLake, LakeStore, StoreFigures } from './store.types.ts';
@@ -44,6 +55,10 @@ export interface StoreOptions {
   readonly baseBytesMin?: number;
   /** How long a stop waits for what is not in the bucket. */
   readonly closeMsMax: number;
+  /** After this time without a sign of life another one may take over; default 10 s. */
+  readonly leaseMs?: number;
+  /** Another one that writes is not waited for. */
+  readonly takesOver?: boolean;
   readonly noted: (text: string) => void;
 }
 
@@ -59,6 +74,7 @@ const retryMs = 1000;
 /** An opening takes about as long for so many bytes as for one segment. */
 const segmentWorth = 16 << 10;
 const baseBytesMinDefault = 4 << 20;
+const leaseMsDefault = 10_000;
 
 interface Held {
   readonly place: LogPlace;
@@ -69,12 +85,26 @@ interface Held {
 
 export const openLakeStore = (options: StoreOptions): LakeStore => new LakeCopy(options);
 
+/** This process as the writer of a bucket: its name there, and its lease. */
+export interface BucketWriter {
+  readonly writer: Writer;
+  readonly lease: OwnLease;
+}
+export const newWriter = ({ bucket, address, leaseMs = leaseMsDefault }: StoreOptions): BucketWriter => {
+  const writer = { id: randomBytes(8).toString('hex'), address };
+  return { writer, lease: new OwnLease(bucket, writer, leaseMs) };
+};
+/** The same of a bucket that was followed so far: its fence is there. */
+export const openFencedStore = (options: StoreOptions, own: BucketWriter, opened: Opened): LakeStore =>
+  new LakeCopy(options, own, opened);
+
 class LakeCopy implements LakeStore {
   readonly waits: boolean;
   private readonly options: StoreOptions;
   private readonly bucket: Bucket;
-  private readonly writer: { readonly id: string; readonly address: string };
-  private opened: Opened = { tip: noTip, gone: [], isFenced: false, lacksBase: false };
+  private readonly writer: Writer;
+  private readonly lease: OwnLease;
+  private opened: Opened;
   private lake: AttachedLake | undefined;
   private cache: ObjectCache | undefined;
   private tip = noTip;
@@ -101,16 +131,33 @@ class LakeCopy implements LakeStore {
   private sinceBase = 0;
   private baseBytes = 0;
 
-  constructor(options: StoreOptions) {
+  constructor(
+    options: StoreOptions,
+    own = newWriter(options),
+    opened: Opened = { tip: noTip, gone: [], isFenced: false, lacksBase: false },
+  ) {
     this.options = options;
     this.bucket = options.bucket;
     this.waits = options.ack === 'bucket';
-    this.writer = { id: randomBytes(8).toString('hex'), address: options.address };
+    this.writer = own.writer;
+    this.lease = own.lease;
+    this.opened = opened;
   }
 
   async prepare(directory: string): Promise<void> {
-    const { noted } = this.options;
-    this.opened = await openBucketLake({ bucket: this.bucket, directory, writer: this.writer, noted });
+    const { noted, takesOver } = this.options;
+    const mayWrite = async (newest: SegmentHead): Promise<void> => {
+      const isOwn = markOf(directory)?.writer === newest.writer;
+      if (!takesOver && !isOwn) await waitForLease(this.bucket, newest);
+      // Before the fence: who sees that finds the lease, too.
+      await this.lease.begin();
+    };
+    try {
+      this.opened = await openBucketLake({ bucket: this.bucket, directory, writer: this.writer, noted, mayWrite });
+    } catch (fault) {
+      await this.lease.end(false);
+      throw fault;
+    }
   }
 
   async attach(lake: AttachedLake): Promise<void> {
@@ -122,12 +169,14 @@ class LakeCopy implements LakeStore {
     const isNew = tip.segment === 0;
     const begin = isNew ? { ...noTip, last: log.place.number, digest: log.place.digest.toString('hex') } : tip;
     const begins = isNew && begin.last > 0 ? begin.last : undefined;
+    await this.lease.begin();
     this.tip = isFenced
       ? tip
       : ((await putFence(this.bucket, this.writer, log.identity.lake.toString('hex'), begin, begins)) ??
         (await this.lost(begin.segment + 1)));
     killPoint('store: fenced');
-    markFolder(directory, { store: this.bucket.name, ack: this.options.ack });
+    markFolder(directory, { store: this.bucket.name, ack: this.options.ack, writer: this.writer.id });
+    await this.lease.removeOthers();
     this.cache = new ObjectCache(this.options.cache, {
       directory,
       mayGo: (id) => this.tip.last === this.newest.number && lake.tables.has('files', idBuffer(id)),
@@ -328,6 +377,7 @@ class LakeCopy implements LakeStore {
       segment,
     });
     for (const { reject } of this.waiting.splice(0)) reject(this.fence);
+    void this.lease.end(false);
     this.lake?.report(this.fence);
     throw this.fence;
   }
@@ -450,6 +500,8 @@ class LakeCopy implements LakeStore {
     clearTimeout(this.stopTimer);
     for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
     await this.cache?.close();
+    // Who takes over finds all that there was.
+    await this.lease.end(this.tip.last === this.newest?.number);
     this.bucket.close();
   }
 }

@@ -14,7 +14,19 @@ import type { Id } from '../lake.types.ts';
 import type { LogPlace } from '../log/format.ts';
 import { type Change, isOwnOfReplica } from '../tables/tables.ts';
 import { type CacheLimits, ObjectCache } from './cache.ts';
-import { type FollowedTip, followedRow, openFollowedFolder, placeOf, removedFiles } from './open-bucket.ts';
+import { type BucketWriter, newWriter, openFencedStore, type StoreOptions } from './copy.ts';
+import { LeaseWatch } from './lease.ts';
+import {
+  type FollowedTip,
+  followedRow,
+  goneNow,
+  openFollowedFolder,
+  placeOf,
+  putFence,
+  removedFiles,
+  type Tip,
+  type Writer,
+} from './open-bucket.ts';
 import { getSegment, type Segment, segmentKey, segmentsFrom } from './segments.ts';
 import type { FollowFigures, FollowingLake, LakeFollower } from './store.types.ts';
 
@@ -28,6 +40,8 @@ export interface FollowOptions {
   readonly cache: CacheLimits;
   /** How often it is looked whether the log begins behind this replica, where nothing new comes; default 30 s. */
   readonly lateLookMs?: number;
+  /** It takes over when the writer is gone, and goes on with these. */
+  readonly standby?: StoreOptions;
   readonly noted: (text: string) => void;
 }
 
@@ -69,10 +83,16 @@ class BucketFollower implements LakeFollower {
   private ended: LakeError | undefined;
   private wanted = { event: 0, until: 0 };
   private wake: () => void = () => undefined;
+  private readonly lease: LeaseWatch;
+  private lookedAtLease = 0;
+  /** Told to take over whether the writer lives or not; they hear when it is done. */
+  private asked: { readonly resolve: () => void; readonly reject: (fault: unknown) => void }[] = [];
+  private hasTakenOver = false;
 
   constructor(options: FollowOptions) {
     this.options = options;
     this.bucket = options.bucket;
+    this.lease = new LeaseWatch(options.bucket);
   }
 
   async prepare(directory: string): Promise<LogPlace> {
@@ -102,7 +122,9 @@ class BucketFollower implements LakeFollower {
     while (!signal.aborted && !this.ended) {
       try {
         await this.takeAll();
+        if (await this.mayTakeOver()) await this.takeOver();
         this.fault = undefined;
+        if (this.hasTakenOver) return;
       } catch (fault) {
         if (signal.aborted) return;
         if (fault instanceof LakeError && fault.code === 'replica-late') this.ended = fault;
@@ -130,6 +152,66 @@ class BucketFollower implements LakeFollower {
   heard(event: number): void {
     this.wanted = { event, until: performance.now() + soonMsMax };
     this.wake();
+  }
+
+  private async mayTakeOver(): Promise<boolean> {
+    if (!this.options.standby) return false;
+    if (this.asked.length > 0) return true;
+    if (performance.now() - this.lookedAtLease < this.lease.lookMs) return false;
+    this.lookedAtLease = performance.now();
+    return (await this.lease.look(this.tip)) === 'over';
+  }
+  promote(): Promise<void> {
+    if (!this.options.standby || this.ended || this.closing.signal.aborted)
+      return Promise.reject(new LakeError('standby-none'));
+    return new Promise((resolve, reject) => {
+      this.asked.push({ resolve, reject });
+      this.wake();
+    });
+  }
+  /** Puts the fence behind all that there is: from there on nobody else writes, and the lake goes on from it. */
+  private async takeOver(): Promise<void> {
+    const { noted, standby } = this.options;
+    const own = newWriter(standby!);
+    const { writer } = this.tip;
+    noted(`taking over ${this.bucket.name} from ${this.writer()} (writer ${writer})`);
+    await own.lease.begin();
+    const fence = await this.putFence(own.writer, writer);
+    if (!fence) {
+      await own.lease.end(false);
+      return;
+    }
+    try {
+      await this.become(own, fence);
+      for (const { resolve } of this.asked.splice(0)) resolve();
+    } catch (fault) {
+      // The fence is there, and nobody behind it: another one is to take over.
+      await own.lease.end(true);
+      const text = fault instanceof Error ? fault.message : String(fault);
+      this.ended = new LakeError('replica-failed', { store: this.bucket.name, fault: text }, { cause: fault });
+      for (const { reject } of this.asked.splice(0)) reject(this.ended);
+      throw this.ended;
+    }
+  }
+  /** Undefined: another one has taken over before. */
+  private async putFence(own: Writer, before: string): Promise<Tip | undefined> {
+    for (;;) {
+      const fence = await putFence(this.bucket, own, this.tip.lake, this.tip);
+      if (fence) return fence;
+      await this.takeAll();
+      if (this.tip.writer !== before && this.asked.length === 0) return undefined;
+    }
+  }
+  private async become(own: BucketWriter, fence: Tip): Promise<void> {
+    const { lake } = this;
+    const gone = await goneNow(this.bucket, lake.directory);
+    clearInterval(this.removals);
+    await this.cache?.close();
+    this.cache = undefined;
+    await this.removeDue(Infinity);
+    const store = openFencedStore(this.options.standby!, own, { tip: fence, gone, isFenced: true, lacksBase: false });
+    await lake.lead(store, placeOf(this.tip));
+    this.hasTakenOver = true;
   }
 
   /** All that the bucket has. */
@@ -176,6 +258,7 @@ class BucketFollower implements LakeFollower {
       sum,
       last: head.last,
       digest: head.digest,
+      writer: head.writer,
       address: head.address,
     };
     // In case of a stop the whole segment is taken again: rows are whole ones.
@@ -238,6 +321,7 @@ class BucketFollower implements LakeFollower {
     this.wake();
     this.bucket.close();
     await this.running;
+    for (const { reject } of this.asked.splice(0)) reject(new LakeError('lake-closing'));
     await this.cache?.close();
     // Nobody reads any more.
     if (this.lake) await this.removeDue(Infinity);

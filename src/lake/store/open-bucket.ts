@@ -66,6 +66,8 @@ interface OpenOptions {
   readonly directory: string;
   /** The folder becomes a replica's: tables alone, which go on with the bucket's log. */
   readonly follows?: boolean;
+  /** Asked before anything is put, with the newest segment there is: throws where nothing is to be. */
+  readonly mayWrite?: (newest: SegmentHead) => Promise<void>;
   /** Absent: the folder is a copy of what the bucket has at this moment, and the bucket's writer goes on. */
   readonly writer?: Writer;
   /** Told of what is worth a line. */
@@ -77,6 +79,8 @@ const markName = 'store.json';
 interface Mark {
   readonly store: string;
   readonly ack: StoreAck;
+  /** Who wrote from this folder: whoever has it open now knows that that one does not any more. */
+  readonly writer?: string;
 }
 export const markFolder = (directory: string, mark: Mark): void => {
   writeDurably(join(directory, markName), `${JSON.stringify(mark)}\n`);
@@ -102,6 +106,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
   if (state.tip === 0) return { tip: noTip, gone: [], isFenced: false, lacksBase: false };
   const base = state.bases.at(-1) ?? 0;
   const newest = await segmentAt(bucket, state.tip);
+  await options.mayWrite?.(newest.head);
   const lacksBase = base === 0 && (await segmentAt(bucket, 1)).head.begins !== undefined;
   if (begun) {
     const lake = begun.identity.lake.toString('hex');
@@ -164,7 +169,10 @@ const endOf = (directory: string): { readonly number: number; readonly digest: s
 };
 
 /** Objects that are to go, by base and segments. */
-const goneIn = async ({ bucket, directory }: OpenOptions, base: number): Promise<Opened['gone']> => {
+const goneIn = async (
+  { bucket, directory }: Pick<OpenOptions, 'bucket' | 'directory'>,
+  base: number,
+): Promise<Opened['gone']> => {
   const gone: (readonly [Id, number])[] = [];
   if (base > 0) gone.push(...(await getBase(bucket, directory, base)).head.gone);
   for await (const segment of segmentsFrom(bucket, base + 1)) gone.push(...removalsOf(segment));
@@ -176,6 +184,15 @@ export const removedFiles = (changes: readonly Change[]): Id[] =>
   changes.flatMap(({ table, key, payload }) =>
     table === 'files' && !payload ? [Buffer.from(key).toString('hex')] : [],
   );
+
+/** The same of all that the bucket has. */
+export const goneNow = async (bucket: Bucket, directory: string): Promise<Opened['gone']> => {
+  try {
+    return await goneIn({ bucket, directory }, (await findTip(bucket)).bases.at(-1) ?? 0);
+  } finally {
+    rmSync(join(directory, 'store.base'), { force: true });
+  }
+};
 
 const getBase = async (bucket: Bucket, directory: string, base: number): Promise<BaseFile> => {
   const path = join(directory, 'store.base');
@@ -191,6 +208,7 @@ const completeName = 'complete';
 /** The newest segment that a replica's tables have, of which lake, and where that one's writer is. */
 export interface FollowedTip extends Tip {
   readonly lake: string;
+  readonly writer: string;
   readonly address: string;
 }
 export const followedRow = (tip: FollowedTip): Change => ({
@@ -222,7 +240,8 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
   const { followed } = await makeFolderFrom({ ...options, follows: true }, state.bases.at(-1) ?? 0);
   if (followed.address !== '') return followed;
   // A base alone does not name its writer.
-  return { ...followed, address: (await getSegment(bucket, followed.segment))?.head.address ?? '' };
+  const { writer = '', address = '' } = (await getSegment(bucket, followed.segment))?.head ?? {};
+  return { ...followed, writer, address };
 };
 const knownTip = async (directory: string): Promise<FollowedTip | undefined> => {
   const folder = tablesFolder(directory);
@@ -325,6 +344,7 @@ class FolderMaker {
   tip = noTip;
   who = '';
   private address = '';
+  private writerId = '';
   /** The bucket has the last record of the folder's own log. */
   knowsOwn = false;
   readonly gone: (readonly [Id, number])[] = [];
@@ -382,13 +402,14 @@ class FolderMaker {
     this.lake = head.lake;
     this.who = whoWrote(head);
     this.address = head.address;
+    this.writerId = head.writer;
     for (const changes of records) await this.put(changes);
     this.gone.push(...removalsOf(segment));
     this.know(tipOf(segment));
   }
 
   get followed(): FollowedTip {
-    return { ...this.tip, lake: this.lake, address: this.address };
+    return { ...this.tip, lake: this.lake, writer: this.writerId, address: this.address };
   }
   /** Says in the tables up to where they have the log. */
   async endFollowed(): Promise<void> {

@@ -79,6 +79,8 @@ export interface LakeFollower {
   begin(lake: FollowingLake): void;
   /** @throws replica-write */
   refuse(): never;
+  /** A standby takes over, whether the writer lives or not; resolves when it writes. @throws standby-none, replica-failed */
+  promote(): Promise<void>;
   /** Something may be new: the writer's event of that number. */
   heard(event: number): void;
   figures(): FollowFigures;
@@ -91,6 +93,8 @@ export interface FollowingLake {
   take(changes: readonly Change[], place: LogPlace): void;
   /** Resolves when it can take more. @throws StoreFailure, storage-full */
   room(): Promise<void>;
+  /** The lake writes from here on, behind `place`, into its own log and this store; nothing feeds it any more. */
+  lead(store: LakeStore, place: LogPlace): Promise<void>;
   /** Number of the last event that its readers know of. */
   lastEvent(): number;
   /** Whether a row of the tables names a file. */

@@ -127,8 +127,8 @@ interface Taken {
 /** The open tables of one lake. */
 export class Tables {
   private readonly environment: Environment;
-  private readonly log: Log | undefined;
-  private readonly followed: Followed | undefined;
+  private log: Log | undefined;
+  private followed: Followed | undefined;
   private readonly applyBytes: number;
   /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
@@ -379,6 +379,17 @@ export class Tables {
     this.place_ = place;
     const version = versionOf(changes);
     this.remember(version > this.version() ? [...changes, versionRow(version)] : changes);
+  }
+  /** A replica's: LMDB gets all that it does not have. @throws StoreFailure */
+  async flush(): Promise<void> {
+    while (this.recent.size > 0) await this.apply();
+  }
+  /** From here on it is no replica's any more: what is written goes into a log, which begins where these tables are. */
+  lead(log: Log, copy: RecordCopy): void {
+    this.log = log;
+    this.place_ = log.place;
+    this.copy = copy;
+    this.followed = undefined;
   }
   /** Resolves when a replica can take more. @throws StoreFailure when the disk failed */
   async room(): Promise<void> {
