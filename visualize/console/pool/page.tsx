@@ -4,6 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../../src/client/client.ts';
 import { AddData } from '../add-data/dialog.tsx';
 import { CommitDetails, Commits } from '../commits.tsx';
+import { type Compared, Differences } from '../diff/view.tsx';
 import { useDrop } from '../../shared/drop.ts';
 import { sumsOf, wantSums } from '../figures.ts';
 import { History } from '../history.ts';
@@ -19,9 +20,10 @@ import { TagTable } from '../tags.tsx';
 import { ago, count, dateTime, shortId, visible, visibleName } from '../text.ts';
 import { use } from '../used.ts';
 
-type Tab = 'commits' | 'objects' | 'branches';
+type Tab = 'commits' | 'changes' | 'objects' | 'branches';
 const tabs: readonly (readonly [Tab, string])[] = [
   ['commits', 'Commits'],
+  ['changes', 'Changes'],
   ['objects', 'Data objects'],
   ['branches', 'Branches'],
 ];
@@ -103,6 +105,9 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
   const travel = (to: string | undefined): void => {
     go(link(['pool', referenceOf(pool)], { at: to, tab: tabName(tab) }));
   };
+  const compare = ({ of, base }: Compared): void => {
+    go(link(['pool', referenceOf(pool)], { ...here(query), tab: 'changes', of, base }));
+  };
   const open: Open = (kind, more = {}) => {
     dialog.value = { kind, ...more };
   };
@@ -176,6 +181,13 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
                   at={at}
                 />
               )
+            ) : tab === 'changes' ? (
+              <Differences
+                pool={pool}
+                place={place}
+                compared={{ of: query.get('of') ?? '', base: query.get('base') ?? '' }}
+                onCompare={compare}
+              />
             ) : tab === 'objects' ? (
               <Objects pool={pool} commit={at} />
             ) : (
@@ -201,7 +213,16 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
           </div>
         </div>
         {tab === 'commits' && chosen && (
-          <ChosenCommit pool={pool} place={place} commit={chosen} onOpen={open} onTravel={travel} />
+          <ChosenCommit
+            pool={pool}
+            place={place}
+            commit={chosen}
+            onOpen={open}
+            onTravel={travel}
+            onCompare={() => {
+              compare({ of: chosen.id, base: '' });
+            }}
+          />
         )}
       </div>
       {over && (
@@ -360,12 +381,14 @@ const ChosenCommit = ({
   commit,
   onOpen,
   onTravel,
+  onCompare,
 }: {
   readonly pool: PoolInfo;
   readonly place: Place;
   readonly commit: GraphCommit;
   readonly onOpen: Open;
   readonly onTravel: (id: string) => void;
+  readonly onCompare: () => void;
 }) => {
   const mayWrite = may('writer', pool);
   return (
@@ -389,6 +412,10 @@ const ChosenCommit = ({
                 Go to this point in time
               </button>
             )}
+            <button type="button" onClick={onCompare}>
+              <Icon name="compare" />
+              What it changed
+            </button>
             <a class="button" href={link(['query'], { pool: pool.name, branch: commit.id })}>
               <Icon name="ask" />
               Query here
