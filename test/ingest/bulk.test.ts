@@ -209,7 +209,17 @@ describe('sent again', () => {
     const { status, body } = await service.ask('GET', `/load/r${pool}`, {
       headers: { accept: 'application/json' },
     });
-    expect([progress.status, status, body]).toEqual([200, 200, expect.stringContaining('this body made commit 0x')]);
+    const commit = await service.ask('GET', `/pool/${pool}/branch/main`, { headers: { accept: 'application/json' } });
+    expect([progress.status, status, JSON.parse(body)]).toEqual([
+      200,
+      200,
+      // What it is: the commit that has its records. Nothing was cancelled.
+      expect.objectContaining({
+        state: 'committed',
+        commit: (JSON.parse(commit.body) as { commit: string }).commit,
+        error: null,
+      }),
+    ]);
   });
   test('one without ids is the same if its documents have times, and else is two', async () => {
     const timed = lines({ index: { _index: pool } }, { '@timestamp': '2026-11-28T05:00:00.123Z', n: 1 });

@@ -163,7 +163,8 @@ class BodyLoads {
       };
       const drop = async (commit: Id): Promise<void> => {
         const error = new LakeError('load-cancelled', { reason: `this body made commit 0x${commit} before` });
-        run.rejected(error);
+        // Who asks how far it is hears of the commit that has its records, as who sent it does.
+        run.committed(commit);
         await reply.settled(Promise.reject(error)).catch(() => undefined);
       };
       const commit = await commitKeyedOnce(this.call, pool.config, key, { make, drop });

@@ -15,7 +15,7 @@ const states: Readonly<Record<string, string>> = {
 
 /** One file of the load dialog; without `onRemove` it cannot be left out any more. */
 export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRemove?: () => void }) => {
-  const { file, state, progress, commit, fault, hint, lines, ms, lost, faulty } = item;
+  const { file, state, progress, commit, fault, hint, lines, ms, lost, faulty, isRepeat } = item;
   const service = progress?.progress;
   const share = progress && progress.total > 0 ? progress.sent / progress.total : 0;
   const sending = state === 'loading' && share < 1;
@@ -30,9 +30,11 @@ export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRe
             ? lost
               ? 'Not known whether it was loaded'
               : 'Failed: nothing was loaded'
-            : state === 'done'
-              ? `${service ? `${counted(service.records, 'record')}, ` : ''}${bytes(file.size)} in ${duration(ms!)}`
-              : `${sending ? `Sent ${Math.floor(share * 100)} %` : (states[service?.state ?? 'receiving'] ?? 'Working')}${service && service.records > 0 ? `, ${counted(service.records, 'record')}` : ''}${service && service.recordsPerSecond > 0 ? `, ${count(Math.round(service.recordsPerSecond))} a second` : ''}`;
+            : state === 'done' && isRepeat
+              ? 'Was loaded by the try before'
+              : state === 'done'
+                ? `${service ? `${counted(service.records, 'record')}, ` : ''}${bytes(file.size)} in ${duration(ms!)}`
+                : `${sending ? `Sent ${Math.floor(share * 100)} %` : (states[service?.state ?? 'receiving'] ?? 'Working')}${service && service.records > 0 ? `, ${counted(service.records, 'record')}` : ''}${service && service.recordsPerSecond > 0 ? `, ${count(Math.round(service.recordsPerSecond))} a second` : ''}`;
   return (
     <li class={`file ${state}`}>
       <div class="file-head">

@@ -15,6 +15,8 @@ export interface Item {
   readonly state: 'waiting' | 'preparing' | 'loading' | 'done' | 'failed' | 'cancelled';
   readonly progress?: UploadState;
   readonly commit?: string;
+  /** The commit was made by a try before, whose answer was lost. */
+  readonly isRepeat?: boolean;
   /** Records that could not be read, and what is wrong with the first. */
   readonly faulty?: Faulty | undefined;
   readonly fault?: string;
@@ -106,8 +108,8 @@ export const loadFile = async (
       },
     );
     running(cancel);
-    const { commit, faulty } = await done;
-    update({ state: 'done', commit, faulty, ms: performance.now() - began });
+    const { commit, isRepeat, faulty } = await done;
+    update({ state: 'done', commit, isRepeat, faulty, ms: performance.now() - began });
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') {
       update({ state: 'cancelled' });

@@ -56,6 +56,8 @@ export interface Faulty {
 /** The commit's id, and what was left out of it or kept as errors. */
 export interface Uploaded {
   readonly commit: string;
+  /** A try before had made it: the service read nothing of this one. */
+  readonly isRepeat: boolean;
   readonly faulty: Faulty | undefined;
 }
 /** @throws UploadFailure, UploadLost; an AbortError when it was cancelled */
@@ -107,11 +109,12 @@ export const upload = (
           .then(
             (progress) => {
               tell({ sent: body.size, progress });
+              return body.size > 0 && progress.bytesReceived === 0;
             },
-            () => undefined,
+            () => false,
           )
-          .then(() => {
-            resolve({ commit, faulty: faultyOf(answer) });
+          .then((isRepeat) => {
+            resolve({ commit, isRepeat, faulty: faultyOf(answer) });
           });
       } else
         reject(
