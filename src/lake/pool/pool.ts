@@ -85,6 +85,7 @@ interface Waiting {
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
+
 const tipsPerTurn = 256;
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
 
@@ -93,8 +94,8 @@ export class PoolFace implements Pool {
   readonly store: PoolStore;
   private readonly host: PoolHost;
   private readonly waiting = new Map<number, Waiting>();
-  /** The last upsert of each branch that has any under way. */
-  private readonly upserts = new Map<string, Promise<void>>();
+  /** The last of those that wait for each other, of each branch that has any under way. */
+  private readonly turns = new Map<string, Promise<void>>();
   private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
   /** Tips that cannot be read, with their faults. */
   private readonly unreadable = new Map<Id, string>();
@@ -246,10 +247,10 @@ export class PoolFace implements Pool {
   }
 
   async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
-    return this.rewrite({ branch, cause: 'delete where', vectors: false }, prepare, note);
+    return this.rewriteFairly({ branch, cause: 'delete where', vectors: false }, prepare, note);
   }
   async update(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
-    return this.rewrite({ branch, cause: 'update', vectors: false }, prepare, note);
+    return this.rewriteFairly({ branch, cause: 'update', vectors: false }, prepare, note);
   }
   upsert(
     branch: string,
@@ -258,17 +259,29 @@ export class PoolFace implements Pool {
     note: CommitNote = {},
   ): Promise<CommitResult> {
     // Each has to see what the one before it added: side by side all but one would be prepared for nothing.
-    const before = this.upserts.get(branch) ?? Promise.resolve();
-    const own = before.then(() =>
-      this.rewrite({ branch, cause: 'upsert', vectors: false, brings: objects }, prepare, note),
-    );
+    const task = { branch, cause: 'upsert', vectors: false, brings: objects } as const;
+    return this.inTurn(branch, () => this.rewrite(task, prepare, note));
+  }
+  /**
+   * Side by side with others until one of them was faster, then one after the other: of many changes of the same
+   * records each is prepared twice at most, not once for each that comes before it.
+   */
+  private async rewriteFairly(task: RewriteTerms, prepare: PrepareRewrite, note: CommitNote): Promise<CommitResult> {
+    const { branch } = task;
+    if (this.turns.has(branch)) return this.inTurn(branch, () => this.rewrite(task, prepare, note));
+    const first = await this.rewriteOnce(task, prepare, note);
+    return 'overtaken' in first ? this.inTurn(branch, () => this.rewrite(task, prepare, note, 2)) : first;
+  }
+  /** Begins when those of the branch before it have ended. */
+  private inTurn<T>(branch: string, work: () => Promise<T>): Promise<T> {
+    const own = (this.turns.get(branch) ?? Promise.resolve()).then(work);
     const ended = own.then(
       () => undefined,
       () => undefined,
     );
-    this.upserts.set(branch, ended);
+    this.turns.set(branch, ended);
     void ended.then(() => {
-      if (this.upserts.get(branch) === ended) this.upserts.delete(branch);
+      if (this.turns.get(branch) === ended) this.turns.delete(branch);
     });
     return own;
   }
@@ -308,32 +321,49 @@ export class PoolFace implements Pool {
     });
   }
 
-  /** Prepares on a pinned snapshot, commits if the branch still has what is to be removed, prepares again otherwise. */
-  private async rewrite(terms: RewriteTerms, prepare: PrepareRewrite, note: CommitNote): Promise<CommitResult> {
-    const { branch, brings = [] } = terms;
+  /** Again where it was overtaken. `from`: the number of the next attempt. */
+  private async rewrite(
+    terms: RewriteTerms,
+    prepare: PrepareRewrite,
+    note: CommitNote,
+    from = 1,
+  ): Promise<CommitResult> {
+    for (let attempt = from; ; attempt++) {
+      const result = await this.rewriteOnce(terms, prepare, note);
+      if (!('overtaken' in result)) return result;
+      if (attempt < attemptsMax) continue;
+      await this.removeFiles(terms.brings ?? []);
+      const { missing } = result.overtaken;
+      throw new LakeError('rewrite-overtaken', {
+        branch: terms.branch,
+        attempts: attempt,
+        objects: missing.map(base62).join(', '),
+      });
+    }
+  }
+  /** Prepares on a pinned snapshot, and commits if the branch still has what is to be removed. */
+  private async rewriteOnce(
+    terms: RewriteTerms,
+    prepare: PrepareRewrite,
+    note: CommitNote,
+  ): Promise<CommitResult | { readonly overtaken: Overtaken }> {
+    const { brings = [] } = terms;
     this.host.checkWrites?.();
-    for (let attempt = 1; ; attempt++) {
-      let prepared: Prepared | undefined;
-      try {
-        prepared = await this.prepareRewrite(terms, prepare);
-        const { task, objects } = prepared;
-        return await this.commit(task, { ...nothing, note, objects });
-      } catch (error) {
-        const written = prepared?.written ?? [];
-        if (error instanceof Overtaken) await this.removeFiles(written);
-        else await this.removeUncommitted([...written, ...brings], error);
-        if (!(error instanceof Overtaken)) throw error;
-        if (attempt === attemptsMax) {
-          await this.removeFiles(brings);
-          throw new LakeError('rewrite-overtaken', {
-            branch,
-            attempts: attempt,
-            objects: error.missing.map(base62).join(', '),
-          });
-        }
-      } finally {
-        prepared?.release();
+    let prepared: Prepared | undefined;
+    try {
+      prepared = await this.prepareRewrite(terms, prepare);
+      const { task, objects } = prepared;
+      return await this.commit(task, { ...nothing, note, objects });
+    } catch (error) {
+      const written = prepared?.written ?? [];
+      if (!(error instanceof Overtaken)) {
+        await this.removeUncommitted([...written, ...brings], error);
+        throw error;
       }
+      await this.removeFiles(written);
+      return { overtaken: error };
+    } finally {
+      prepared?.release();
     }
   }
   prepareRewrite(terms: RewriteTerms, prepare: PrepareRewrite): Promise<Prepared> {

@@ -148,6 +148,25 @@ describe('deletes', () => {
     expect(await files(lake.directory)).toEqual([left[1]!.id]);
   });
 
+  test('64 changes of the same object at once all take place, each prepared twice at most', async () => {
+    const lake = await openTestLake();
+    const pool = await newPool(lake);
+    await pool.load('main', [inlineObject(0)]);
+    let prepared = 0;
+    const change = async (): Promise<string> => {
+      const { commit } = await pool.update('main', async (snapshot) => {
+        prepared++;
+        const [object] = snapshot.page({ limit: 1 }).objects;
+        return { removes: [object!.id], adds: [await fileObject(lake, Number(object!.min.text) + 1)] };
+      });
+      return commit;
+    };
+    const commits = await Promise.all(Array.from({ length: 64 }, change));
+    expect(new Set(commits).size).toBe(64);
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['64']);
+    expect(prepared).toBeLessThanOrEqual(128);
+  });
+
   test('where: a branch that never rests is a 409 in the end', async () => {
     const lake = await openTestLake();
     const pool = await newPool(lake);
