@@ -1,6 +1,6 @@
 /** The end of the service: what it still does, what it refuses, that it ends in time. Real processes and signals. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { type Service, startBuiltService } from './support/built-service.ts';
 import { clientOf } from './support/client.ts';
 
@@ -47,6 +47,29 @@ describe('SIGTERM', () => {
     services.push(again);
     expect(await later.query<{ k: number }>('from p | sort k | cut k')).toEqual([{ k: 1 }, { k: 2 }]);
     later.close();
+  });
+
+  test('a connection whose answer came after the signal is not waited for', async () => {
+    const service = await start('-shutdown.grace', '10m');
+    const client = clientOf(service.address, 1);
+    await client.createPool('p');
+    const agent = new Agent({ keepAlive: true });
+    const status = await new Promise<number>((resolve, reject) => {
+      const load = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode!));
+      });
+      load.on('error', reject);
+      load.write('{"k":1}\n');
+      setTimeout(() => {
+        service.process.kill('SIGTERM');
+        setTimeout(() => load.end('{"k":2}\n'), 200);
+      }, 100);
+    });
+    expect(status).toBe(200);
+    expect(await service.ended).toBe(0);
+    agent.destroy();
+    client.close();
   });
 
   test('a connection that stays open is told that no work is taken', async () => {

@@ -142,6 +142,7 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
   closingApps.add(app);
   const cut = setTimeout(() => app.server.closeAllConnections(), service.config.shutdownMs);
   const until = performance.now() + service.config.shutdownMs;
+  let idle: NodeJS.Timeout | undefined;
   try {
     const closed = app.close();
     // Subscribers are told of what is still under way.
@@ -150,8 +151,13 @@ const close = async (app: FastifyInstance, service: Service): Promise<void> => {
         setTimeout(resolve, closeLookMs);
       });
     service.feed.close();
+    // What was answered after the signal leaves a connection that nobody asks on any more.
+    idle = setInterval(() => {
+      app.server.closeIdleConnections();
+    }, closeLookMs);
     await closed;
   } finally {
+    clearInterval(idle);
     clearTimeout(cut);
     end(service);
   }

@@ -4,8 +4,7 @@
  *
  * Invariant: whoever found the places has checked that each value ends within the bytes of what it is in.
  */
-import { type EnumType, type PrimitiveType, type Type, bitsOf, types } from '../../vectors/type.ts';
-import { boundsOf } from '../../vectors/literal.ts';
+import { type EnumType, type PrimitiveType, type Type, types } from '../../vectors/type.ts';
 import { float16Number } from '../../vectors/value.ts';
 import type { BytesVector, FlatVector, NumberArray } from '../../vectors/vector.ts';
 import { BytesFault, Cursor, readTypeValue } from '../type-bytes.ts';
@@ -71,12 +70,12 @@ export const leafOf = (s: Source, type: PrimitiveType | EnumType, places: Places
     case 'int64':
     case 'duration':
     case 'time':
-      return { form: 'number', type, length, values: signed(s, type, places) };
+      return { form: 'number', type, length, values: signed(s, places) };
     case 'uint8':
     case 'uint16':
     case 'uint32':
     case 'uint64':
-      return { form: 'number', type, length, values: unsigned(s, type, places) };
+      return { form: 'number', type, length, values: unsigned(s, places) };
     case 'float64':
       return { form: 'number', type, length, values: float64s(s, places) };
     case 'float32':
@@ -115,8 +114,11 @@ const wordOf = (bytes: Uint8Array, start: number, size: number): number => {
   return word;
 };
 
-/** `abs << 1 | sign` in as few bytes as it takes; 1 alone is the least 64-bit integer. */
-const signed = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
+/**
+ * `abs << 1 | sign` in as few bytes as it takes; 1 alone is the least 64-bit integer. A number may be beyond its type:
+ * sums of pipes keep the type of what was added.
+ */
+const signed = (s: Source, { at, length }: Places): NumberArray => {
   const { bytes, view, wordsStop } = s;
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) {
@@ -128,17 +130,16 @@ const signed = (s: Source, type: PrimitiveType, { at, length }: Places): NumberA
     let magnitude = low >>> 1;
     if (size > 4) {
       const high = highWord(s, place, size);
-      if (high >>> 0 >= 0x40_0000) return wideSigned(s, type, { at, length });
+      if (high >>> 0 >= 0x40_0000) return wideSigned(s, { at, length });
       magnitude += (high >>> 1) * 4294967296 + (high & 1) * 2147483648;
     }
     if (negative === 0) values[i] = magnitude;
     else if (magnitude !== 0) values[i] = -magnitude;
-    else return wideSigned(s, type, { at, length });
+    else return wideSigned(s, { at, length });
   }
-  return inRange(values, type);
+  return values;
 };
-const wideSigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
-  if (bitsOf(type) !== 64) throw malformed();
+const wideSigned = (s: Source, { at, length }: Places): NumberArray => {
   const { bytes } = s;
   const words = new Int32Array(length * 2);
   for (let i = 0; i < length; i++) {
@@ -160,7 +161,7 @@ const wideSigned = (s: Source, type: PrimitiveType, { at, length }: Places): Num
   return new BigInt64Array(words.buffer);
 };
 
-const unsigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
+const unsigned = (s: Source, { at, length }: Places): NumberArray => {
   const { bytes } = s;
   const values = new Float64Array(length);
   for (let i = 0; i < length; i++) {
@@ -171,14 +172,13 @@ const unsigned = (s: Source, type: PrimitiveType, { at, length }: Places): Numbe
     if (size <= 4) values[i] = low;
     else {
       const high = highWord(s, place, size) >>> 0;
-      if (high >= 0x20_0000) return wideUnsigned(s, type, { at, length });
+      if (high >= 0x20_0000) return wideUnsigned(s, { at, length });
       values[i] = high * 4294967296 + low;
     }
   }
-  return inRange(values, type);
+  return values;
 };
-const wideUnsigned = (s: Source, type: PrimitiveType, { at, length }: Places): NumberArray => {
-  if (bitsOf(type) !== 64) throw malformed();
+const wideUnsigned = (s: Source, { at, length }: Places): NumberArray => {
   const { bytes } = s;
   const words = new Int32Array(length * 2);
   for (let i = 0; i < length; i++) {
@@ -189,13 +189,6 @@ const wideUnsigned = (s: Source, type: PrimitiveType, { at, length }: Places): N
     words[i * 2 + 1] = highWord(s, place, size);
   }
   return new BigUint64Array(words.buffer);
-};
-
-const inRange = (values: Float64Array, type: PrimitiveType): Float64Array => {
-  if (bitsOf(type) === 64) return values;
-  const { least, most } = boundsOf(type);
-  for (let i = 0; i < values.length; i++) if (values[i] > most || values[i] < least) throw malformed();
-  return values;
 };
 
 const float64s = ({ bytes, view }: Source, { at, length }: Places): Float64Array => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LakeError } from '../../../src/errors.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { typeText, types } from '../../../src/vectors/type.ts';
+import { isUnsigned, typeText, types } from '../../../src/vectors/type.ts';
 import { type Value, recordValue } from '../../../src/vectors/value.ts';
 import { printed, readValues, written } from '../../support/convert.ts';
 
@@ -62,4 +62,15 @@ test.each(narrow)('a sum of pipes that %o has no room for is no value of a colum
     expect(await faultOf(async () => Promise.resolve(written([sum], format)))).toBe(
       `${format === 'arrows' ? 'arrowio' : 'parquetio'}: ${most + 1n} does not fit into a column of ${name}`,
     );
+});
+
+test.each(ranges)('BSUP and CSUP give back what pipes have made of %o, also beyond it', async (type, least, most) => {
+  const sums = [least - 1n, most + 1n, most * 127n].filter((x) => x >= -(1n << 63n) && x < 1n << 64n);
+  const values: Value[] = sums
+    .filter((x) => !(isUnsigned(type) && x < 0n) && (isUnsigned(type) || x < 1n << 63n))
+    .flatMap((x) => [1, Number.isSafeInteger(Number(x)) ? Number(x) : x])
+    .map((data) => recordValue([{ name: 'x', value: { type, data } }]));
+  if (values.length === 0) return;
+  for (const format of ['bsup', 'csup'] as const)
+    expect(printed(await readValues(written(values, format), format))).toEqual(printed(values));
 });
