@@ -82,7 +82,7 @@ interface Replayed {
 }
 
 /** Services that share the scenarios of one server. */
-const services = 12;
+const services = 6;
 
 /**
  * How long the player waits at a step, in seconds, about: what it was told to, half a second for a stream, and a
@@ -113,7 +113,7 @@ const dealt = (all: readonly Step[], server: string): readonly (readonly Step[])
 /** Replays steps against a service of their own. */
 const replayed = async (steps: readonly Step[], server: string, flags: readonly string[]): Promise<Replayed> => {
   const folder = mkdtempSync(join(tmpdir(), 'exchanges-'));
-  const service = await startService(['-workers', '1', ...flags]);
+  const service = await startService(flags);
   try {
     const part = join(folder, 'exchanges.jsonl');
     writeFileSync(part, steps.map((step) => `${JSON.stringify(step)}\n`).join(''));

@@ -7,6 +7,7 @@ import { routes } from '../../src/http/routes/routes.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
 import { clientOf } from '../support/client.ts';
+import { seedOf } from '../support/random.ts';
 
 describe.skipIf(lacksChromium())('the manual', () => {
   let service: Service;
@@ -245,6 +246,7 @@ describe.skipIf(lacksChromium())('the manual', () => {
   });
 
   test('axe-core finds nothing serious in both themes, wide and on a phone, and nothing is wider than the screen', async () => {
+    const third = seedOf(Math.floor(Date.now() / 86_400_000)) % 3;
     // All of it in one theme, and on a phone those that have the most to show in the other.
     for (const { search, ...look } of [
       { dark: true, search: '' },
@@ -259,10 +261,22 @@ describe.skipIf(lacksChromium())('the manual', () => {
         'for (const e of document.querySelectorAll("#load details, #getBranch details, #events details")) e.open = true',
       );
       if (!('hash' in look)) await page.getByRole('button', { name: 'Send' }).first().waitFor();
-      expect(await seriousFindings(page), JSON.stringify(look)).toEqual([]);
       await expect
         .poll(() => page.evaluate('document.documentElement.scrollWidth - innerWidth'))
         .toBeLessThanOrEqual(0);
+      // axe-core needs some seconds for all endpoints, which are made by the same parts: it sees those that are open and
+      // a third of the others, another one each day. What they could have twice between them is their ids.
+      expect(
+        await page.evaluate(`(() => {
+          const ids = [...document.querySelectorAll('[id]')].map((each) => each.id);
+          const twice = ids.filter((id, i) => ids.indexOf(id) !== i);
+          [...document.querySelectorAll('main article.endpoint')]
+            .filter((each, i) => i % 3 !== ${third} && !['load', 'getBranch', 'events'].includes(each.id))
+            .forEach((each) => each.remove());
+          return twice;
+        })()`),
+      ).toEqual([]);
+      expect(await seriousFindings(page), `third ${third} ${JSON.stringify(look)}`).toEqual([]);
       expect({ faults, elsewhere }).toEqual({ faults: [], elsewhere: [] });
       await close(page);
     }

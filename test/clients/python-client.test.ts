@@ -145,7 +145,8 @@ const mypyCache = join(tmpdir(), 'lake-mypy-cache');
 describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version']).status !== 0)(
   'mypy (pip install mypy)',
   () => {
-    test('finds nothing, in the example neither', async () => {
+    // Without its cache it reads the library of Python, which takes a busy machine some minutes.
+    test('finds nothing, in the example neither', { timeout: 600_000 }, async () => {
       const found = await python(
         '-m',
         'mypy',

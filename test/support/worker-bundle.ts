@@ -6,8 +6,8 @@
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { build } from 'vite';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build, type Plugin } from 'vite';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -36,19 +36,35 @@ export const setup = async (): Promise<() => Promise<void>> => {
     if (!isRunning(Number(name))) await rm(join(cache, name), { recursive: true, force: true });
   await bundle(['src/workers/entry.ts'], folder, false);
   await bundle(['src/lake/tables/probe-entry.ts'], folder, false);
-  await bundle(scripts, folder, true);
+  await bundle(scripts, folder, true, [asInPlace]);
   process.env['LAKE_WORKER_ENTRY'] = join(folder, 'entry.mjs');
   process.env['LAKE_PROBE_ENTRY'] = join(folder, 'probe-entry.mjs');
   process.env['LAKE_TEST_SCRIPTS'] = folder;
   return () => rm(folder, { recursive: true, force: true });
 };
 
+/** Files beside a script are found where its source is. */
+const asInPlace: Plugin = {
+  name: 'as-in-place',
+  enforce: 'pre',
+  transform: (code, id) =>
+    id.startsWith(root) && !id.includes('/node_modules/')
+      ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+      : undefined,
+};
+
 /** A file for each source, named like it; what several have in common stands in files of its own. */
-const bundle = async (sources: readonly string[], folder: string, codeSplitting: boolean): Promise<void> => {
+const bundle = async (
+  sources: readonly string[],
+  folder: string,
+  codeSplitting: boolean,
+  plugins: Plugin[] = [],
+): Promise<void> => {
   await build({
     configFile: false,
     root,
     logLevel: 'warn',
+    plugins,
     publicDir: false,
     build: {
       ssr: true,

@@ -141,7 +141,7 @@ describe('one query on two threads', () => {
   });
 
   test('a helper that dies fails the query with a clear error, and the next one runs', {
-    timeout: 180_000,
+    timeout: 600_000,
   }, async () => {
     const test = Array.from({ length: 40 }, (_, i) => `id ~ '(c|a|h)+([0-9]*)([0-9]*)([0-9]*)${i}x'`).join(' or ');
     let problem: unknown;
