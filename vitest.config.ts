@@ -29,7 +29,8 @@ const alone = [
   'test/unit/http/read-queries.test.ts',
   // They load nothing of the service: other processes do the work, and some of them a lot of it.
   'test/{browser,campaign,bench,shippers,openapi}/**/*.test.ts',
-  'test/{crash,crowd,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
+  'test/scenarios/*.test.ts',
+  'test/{crash,crowd,exchanges,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
   'test/operations/{deploy,bundle,package,ready,open-files}.test.ts',
 ];
 const all = 'test/**/*.test.ts';
@@ -38,11 +39,14 @@ const all = 'test/**/*.test.ts';
  * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
 const core = {
-  alone: ['test/unit/workers/collector.test.ts', 'test/operations/{bundle,ready,deploy}.test.ts'],
+  alone: [
+    'test/scenarios/scenarios.test.ts',
+    'test/unit/workers/collector.test.ts',
+    'test/operations/{bundle,ready,deploy}.test.ts',
+  ],
   shared: [
     'test/conformance.test.ts',
     'test/http-cases.test.ts',
-    'test/scenarios/scenarios.test.ts',
     'test/random/flips.test.ts',
     'test/unit/exec/{expressions,operators}/cases.test.ts',
     'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
