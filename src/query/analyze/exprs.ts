@@ -47,7 +47,7 @@ import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOper
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, spanOfFile, spansOf, storedColumn } from '../sql/stored.ts';
 import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from '../sql/casts.ts';
-import { alikeNumbers, ofOneWidth } from '../sql/numbers.ts';
+import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
 import { columnsOf } from '../sql/tables.ts';
 import { lowerWindow } from '../sql/windows.ts';
@@ -414,16 +414,19 @@ const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c
   const [left, right] = spansOf(operator, ofOneWidth(c, x), ofOneWidth(c, y), c);
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
-  return {
-    kind: 'arithmetic',
-    operator,
-    left,
-    right,
-    sql: true,
-    ...(scale !== undefined && { scale }),
-    ...(operator === '%' && scale !== undefined && { whole: true }),
-    ...(c.attempt && { attempt: true }),
-  };
+  return wideResult(
+    {
+      kind: 'arithmetic',
+      operator,
+      left,
+      right,
+      sql: true,
+      ...(scale !== undefined && { scale }),
+      ...(operator === '%' && scale !== undefined && { whole: true }),
+      ...(c.attempt && { attempt: true }),
+    },
+    c,
+  );
 };
 
 /** `x = any(list)` and `x <> all(list)` of SQL: membership. */

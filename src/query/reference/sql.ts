@@ -60,6 +60,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       '{k:"a",n:2}',
     ],
     [
+      'export_state',
+      'AGG(EXPR) export_state',
+      'the state of the aggregate, for finalize, combine and combine_aggr',
+      'select finalize(combine(sum(a) export_state, sum(a + 1) export_state)) as s from (values (1),(2)) t(a)',
+      '{s:8}',
+    ],
+    [
       'filter',
       'AGG(EXPR) filter (where CONDITION)',
       'aggregates some of the rows',
@@ -299,6 +306,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'of 8, 16, 32 and 64 bits',
       "select 7::tinyint as a, '18446744073709551615'::ubigint as b",
       '{a:7::int8,b:18446744073709551615::uint64}',
+    ],
+    [
+      'hugeint',
+      'hugeint, uhugeint',
+      'whole numbers of 128 bits; arithmetic of them has at most 38 digits',
+      "select 9223372036854775807::hugeint + 1 as a, '100000000000000000000'::hugeint // 3 as b",
+      '{a:"9223372036854775808"::=sql_decimal,b:"33333333333333333333"::sql_decimal}',
     ],
     ['floating numbers', 'real, double', 'of 32 and 64 bits', 'select 1.5::double as a', '{a:1.5}'],
     [

@@ -39,6 +39,7 @@ export const scaleOf = (e: PlanExpr, typeOf: TypeOf): number | undefined => {
     case 'arithmetic':
       return e.scale;
     case 'sqlCast':
+      if (e.type.kind === 'wide') return 0;
       return e.type.kind === 'decimal' ? e.type.scale : undefined;
     case 'negate':
       return scaleOf(e.operand, typeOf);
@@ -82,14 +83,29 @@ const isWholeType = (t: Type | undefined): boolean => {
 };
 /** Decimals have their places in the names of their types; whole numbers may be among them. */
 const scaleIn = (t: Type): number | undefined => {
-  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null && !isLongDecimal(m));
+  const members = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null);
+  const given = members.filter((m) => !isLongDecimal(m));
   const scales = given.map((m) => {
     const known = m.kind === 'named' ? sqlTypeOfName(m.name) : undefined;
     return known?.kind === 'decimal' ? known.scale : undefined;
   });
+  if (given.length < members.length && given.length > 0 && given.every(isWholeType)) return 0;
   const isKnown = given.every((m, i) => scales[i] !== undefined || isWholeType(m));
   return isKnown && scales.some((s) => s !== undefined) ? Math.max(...scales.map((s) => s ?? 0)) : undefined;
 };
+
+/** Whether an expression is known to be an integer of 128 bits. */
+export const isWide = (e: PlanExpr, typeOf: TypeOf): boolean => {
+  if (e.kind === 'sqlCast') return e.type.kind === 'wide';
+  if (e.kind === 'negate') return isWide(e.operand, typeOf);
+  const type = e.kind === 'field' || e.kind === 'index' || e.kind === 'subquery' ? typeOf?.(e) : undefined;
+  const members = type?.kind === 'union' ? type.members.filter((m) => m !== types.null) : [];
+  return members.some(isLongDecimal) && members.every((m) => isLongDecimal(m) || isWholeType(m));
+};
+
+/** Whether one operand is such an integer, and the other a whole number. */
+export const areWide = (left: PlanExpr, right: PlanExpr, typeOf: TypeOf): boolean =>
+  [left, right].some((e) => isWide(e, typeOf)) && [left, right].every((e) => isWide(e, typeOf) || isWhole(e, typeOf));
 
 /** The places of a result of decimals, or of one beside a whole number. */
 export const scaleOfResult = (

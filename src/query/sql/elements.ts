@@ -15,7 +15,7 @@ import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from '../plan/w
 import { type FunctionSignature, type PlanExpr, openBound } from '../plan/plan.ts';
 import { Scope } from '../analyze/scope.ts';
 import { castTo, isBits } from './casts.ts';
-import { alikeNumbers } from './numbers.ts';
+import { alikeNumbers, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerInterval, lowerTimeRange } from './intervals.ts';
 import { alternatives } from '../types/of.ts';
@@ -61,15 +61,18 @@ const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr | undefined => {
   // Of whole numbers the quotient has no fraction; of others both operators are the same, but for a divisor of zero.
   if (op === '//')
-    return {
-      kind: 'arithmetic',
-      operator: '/',
-      left,
-      right,
-      sql: true,
-      whole: true,
-      ...(c.attempt && { attempt: true }),
-    };
+    return wideResult(
+      {
+        kind: 'arithmetic',
+        operator: '/',
+        left,
+        right,
+        sql: true,
+        whole: true,
+        ...(c.attempt && { attempt: true }),
+      },
+      c,
+    );
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);

@@ -5,7 +5,7 @@ import { commonNumber, isFloat, isInteger, isUnsigned, types } from '../../vecto
 import type { ExprContext } from '../analyze/exprs.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { castTo } from './casts.ts';
-import { scaleOf } from './decimals.ts';
+import { areWide, scaleOf } from './decimals.ts';
 import { type SqlType, decimalPrecisionMax } from './types.ts';
 import { alternatives, numberIn } from '../types/of.ts';
 
@@ -20,6 +20,13 @@ export const ofOneWidth = (c: ExprContext, e: PlanExpr): PlanExpr => {
   return members.length > 1 && integers.length === members.length
     ? castTo(e, { kind: 'plain', type: integers.map((t) => t!).reduce(commonNumber) })
     : e;
+};
+
+/** Arithmetic whose operands are integers of 128 bits has such a result, and quotients of these are whole. */
+export const wideResult = (e: PlanExpr & { readonly kind: 'arithmetic' }, c: ExprContext): PlanExpr => {
+  if (!areWide(e.left, e.right, c.sql?.typeOf)) return e;
+  const divides = e.operator === '/' || e.operator === '%';
+  return castTo({ ...e, scale: 0, ...(divides && { whole: true }) }, { kind: 'wide', unsigned: false });
 };
 
 /**

@@ -24,7 +24,7 @@ export type SqlType =
   | { readonly kind: 'json' }
   /** A time of day, with as many digits of a second: its texts have the order of the times. */
   | { readonly kind: 'clock'; readonly digits: number }
-  /** An integer of 128 bits, of which 64 are held: what is beyond is an error, in TRY_CAST too. */
+  /** An integer of 128 bits: of 64 where these hold it, else its text as that of a long decimal. */
   | { readonly kind: 'wide'; readonly unsigned: boolean }
   /** A time, cut down to whole units of so many nanoseconds. */
   | { readonly kind: 'timestamp'; readonly unit: number }

@@ -17,7 +17,9 @@ import {
   setType,
   typeText,
   types,
+  unionType,
 } from '../../vectors/type.ts';
+import { longDecimalType } from '../../vectors/decimal.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import type { Span } from '../ast.ts';
 import { fieldHint } from '../analyze/hints.ts';
@@ -74,7 +76,10 @@ interface Places {
 }
 
 /** The type of what a cast of SQL gives: decimals are told by a name. */
-const castType = (t: SqlType): Type => orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
+const castType = (t: SqlType): Type => {
+  if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
+  return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
+};
 
 /** How deep calls of user functions are followed. */
 const callDepthMax = 24;

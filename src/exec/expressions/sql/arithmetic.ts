@@ -57,8 +57,11 @@ export const dividedBy = (result: Vector, { operator, left, right }: Division, {
     const y = underValue(valueAt(right, i));
     if (!isNumber(y) || Number(y.data) !== 0) continue;
     const x = underValue(valueAt(left, i));
-    if (!isNumber(x) || (!whole && (isFloat(x.type) || isFloat(y.type)))) continue;
-    if (!attempt) throw new LakeError('query-division', { operation: `${supText(x)} ${operator} ${supText(y)}` });
+    // A long decimal is its text here.
+    const long = whole && x.type === types.string ? (x.data as string) : undefined;
+    if (long === undefined && (!isNumber(x) || (!whole && (isFloat(x.type) || isFloat(y.type))))) continue;
+    if (!attempt)
+      throw new LakeError('query-division', { operation: `${long ?? supText(x)} ${operator} ${supText(y)}` });
     marks[i] = 1;
   }
   return marks.includes(1) ? overlay(result, marks, errors('divide by zero', marks.length)) : result;

@@ -1,14 +1,13 @@
 /** What is told of values that SQL's casts refuse: the value, the type, and why if that can be said. */
 import { LakeError } from '../../../errors.ts';
 import { intervalOfText } from '../../../query/analyze/intervals.ts';
-import { type SqlType, modelType, sqlTypeText } from '../../../query/sql/types.ts';
-import { typeText, types } from '../../../vectors/type.ts';
+import { type SqlType, sqlTypeText } from '../../../query/sql/types.ts';
+import { types } from '../../../vectors/type.ts';
 import type { Value } from '../../../vectors/value.ts';
-import { decimalFloatText } from '../../../vectors/literal.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import type { SqlCast } from './cast.ts';
 import { spanOf } from './spans.ts';
-import { faultOfSqlTime, scaledDecimal } from './texts.ts';
+import { faultOfSqlTime } from './texts.ts';
 
 /** The error of a value that has no cast. */
 export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError => {
@@ -23,7 +22,7 @@ export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError
 };
 /** Whether SQL's type holds values that ours cannot. */
 export const mayHoldMore = (type: SqlType): boolean =>
-  type.kind === 'date' || type.kind === 'timestamp' || type.kind === 'wide' || isInterval(type);
+  type.kind === 'date' || type.kind === 'timestamp' || isInterval(type);
 const isInterval = (type: SqlType): boolean => type.kind === 'plain' && type.type === types.duration;
 /** Such a value is no null in TRY_CAST either. @throws query-cast */
 export const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
@@ -38,14 +37,6 @@ const reasonOf = (value: Value, type: SqlType): string | undefined => {
       return isInterval(type) && monthsIn(value) !== 0
         ? 'months have no length of their own: add the interval to a time, t + i'
         : undefined;
-    case 'wide': {
-      const x = digitsOf(value);
-      const whole = x === undefined ? undefined : scaledDecimal(x, 0);
-      const { low, high } = bounds128(type);
-      return whole !== undefined && whole >= low && whole <= high
-        ? `there is no type of 128 bits: ${modelName(type)} holds 64`
-        : undefined;
-    }
     default:
       return undefined;
   }
@@ -57,15 +48,4 @@ const monthsIn = (value: Value): number =>
     : value.type === types.bytes
       ? spanOf(value)?.months
       : 0) ?? 0;
-const modelName = (type: SqlType): string => typeText(modelType(type));
-const bounds128 = (type: SqlType & { readonly kind: 'wide' }): { readonly low: bigint; readonly high: bigint } =>
-  type.unsigned ? { low: 0n, high: (1n << 128n) - 1n } : { low: -(1n << 127n), high: (1n << 127n) - 1n };
-/** A number, or the text of one, in decimal digits. */
-const digitsOf = ({ type, data }: Value): string | undefined => {
-  if (type === types.string) return data as string;
-  if (typeof data === 'bigint') return String(data);
-  return typeof data === 'number' && Number.isFinite(data)
-    ? decimalFloatText(data, type === types.float32 ? 32 : 64)
-    : undefined;
-};
 const shownMax = 100;

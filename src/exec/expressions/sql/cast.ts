@@ -67,6 +67,7 @@ import {
   sqlText,
   sqlTime,
 } from './texts.ts';
+import { wideRows } from './wide.ts';
 import { type TimeSpan, spanOf } from './spans.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from '../time-bytes.ts';
 
@@ -137,7 +138,7 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     case 'plain':
       return type.type.kind === 'primitive' ? castPlain(v, type.type, type, cast) : refuse(v, type, cast);
     case 'wide':
-      return castPlain(v, type.unsigned ? types.uint64 : types.int64, type, cast);
+      return toWide(v, type, cast);
     case 'date':
       return toTime(v, nanosOfDay, type, cast);
     case 'timestamp':
@@ -177,6 +178,13 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
             ? mapsOfTexts(v, type, cast)
             : refuse(v, type, cast);
   }
+};
+
+const toWide = (v: FlatVector, type: SqlType & { readonly kind: 'wide' }, cast: SqlCast): Vector => {
+  const short = type.unsigned ? types.uint64 : types.int64;
+  const isBits = cast.from?.kind === 'bit';
+  const found = (v.form === 'number' && v.type === short) || isBits ? undefined : wideRows(v, type, short);
+  return found ? settle(found.values, found.bad, v, type, cast) : castPlain(v, short, type, cast);
 };
 
 /** Long decimals are read digit by digit; as truth none of them is zero. */

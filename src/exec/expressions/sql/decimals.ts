@@ -84,15 +84,19 @@ const kernelOf =
     if (b.form === 'error') return r;
     if (a.form === 'number' && b.form === 'number') return ofNumbers(operation, l, r, length, undefined);
     return isNumbers(l) && isNumbers(r)
-      ? exactRows(
-          operation,
-          l,
-          r,
-          new Float64Array(length),
-          Array.from({ length }, (_, i) => i),
-        )
+      ? allExact(operation, l, r, length)
       : sqlArithmetic(operation.operator, l, r, length, undefined, operation.zeros);
   };
+/** Every row digit by digit. @throws query-division */
+const allExact = (operation: Operation, left: Vector, right: Vector, length: number): Vector => {
+  const { operator, zeros } = operation;
+  const rows = Array.from({ length }, (_, i) => i);
+  const result = exactRows(operation, left, right, new Float64Array(length), rows);
+  return operator === '%' || isQuotient(operation) ? dividedBy(result, { operator, left, right }, zeros) : result;
+};
+/** A division of whole numbers, whose quotient is one. */
+const isQuotient = ({ operator, scale, zeros }: Operation): boolean =>
+  operator === '/' && scale === 0 && zeros.whole === true;
 const isNumbers = (v: Vector): boolean => {
   const of = v.form === 'constant' ? v.inner : v;
   return (of.form === 'number' && isDecimal(of.type)) || isLong(v);
@@ -112,6 +116,10 @@ const ofNumbers = (
   const b = right.form === 'constant' ? right.inner : right;
   if (a.form !== 'number' || b.form !== 'number' || !isDecimal(a.type) || !isDecimal(b.type) || scale === undefined)
     return sqlArithmetic(operator, left, right, length, undefined, zeros);
+  if (isQuotient(operation))
+    return isInteger(a.type) && isInteger(b.type)
+      ? sqlArithmetic(operator, left, right, length, undefined, zeros)
+      : allExact(operation, left, right, length);
   const x = spread(left, length);
   const y = spread(right, length);
   if (scale > exactScaleMax || !(x instanceof Float64Array) || !(y instanceof Float64Array))
@@ -222,7 +230,7 @@ const exactResult = (operation: Operation, left: Value, right: Value): number | 
   const b = exactOf(right);
   // Floats that are no numbers.
   if (!a || !b) return inFloats[operator](Number(left.data), Number(right.data));
-  const exact = results[operator](a, b);
+  const exact = isQuotient(operation) ? quotient(a, b) : results[operator](a, b);
   const scale = operation.scale ?? Math.min(exact?.scale ?? 0, decimalDigitsMax);
   const rounded = exact && { units: unitsAt(exact, scale), scale };
   const isCut = rounded !== undefined && operator === '*' && compareExact(exact!, rounded) !== 0;
@@ -249,6 +257,8 @@ const results: Readonly<Record<ArithmeticOperator, (a: Exact, b: Exact) => Exact
   '/': (a, b) => ({ units: a.units, scale: a.scale + String(b.units).length - 1 - b.scale }),
   '%': (a, b) => (b.units === 0n ? undefined : aligned(a, b, (x, y) => x % y)),
 };
+const quotient = (a: Exact, b: Exact): Exact | undefined =>
+  b.units === 0n ? undefined : { units: aligned(a, b, (x, y) => x / y).units, scale: 0 };
 const aligned = (a: Exact, b: Exact, of: (x: bigint, y: bigint) => bigint): Exact => {
   const scale = Math.max(a.scale, b.scale);
   return { units: of(unitsAt(a, scale), unitsAt(b, scale)), scale };
