@@ -28,7 +28,7 @@ import { metadataJson } from './metadata.ts';
 import { type Pin, pinOf } from './pins.ts';
 import { hold, type Ref, refsOf } from './refs.ts';
 import { metadataRow, namesOf, readMetadata } from './rows.ts';
-import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf } from './snapshots.ts';
+import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import { type Render, type RenderTurns, Table } from './table.ts';
 import { rendersInTurn } from './turns.ts';
@@ -300,14 +300,16 @@ export class LakeCatalogue implements IcebergCatalogue {
     let isWhole = true;
     for (const { name, commit, type } of refs) {
       const own = commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit));
+      const distinct = tellDistinct(snapshots, own);
       const head = own.at(-1);
       if (head?.commit?.id !== (commit === zeroId ? undefined : commit)) isWhole = false;
-      if (name === 'main') log = own;
+      if (name === 'main') log = distinct;
       if (!head) {
         if (name === 'main') throw notReady(table, commit);
         continue;
       }
-      for (const snapshot of own) snapshots.set(snapshot.id, snapshots.get(snapshot.id) ?? snapshot);
+      // Another has its id: it is read by its warehouse.
+      if (!distinct.includes(head)) continue;
       told.push({ name, snapshot: head.id, type });
     }
     const { config } = table.pool;

@@ -4,6 +4,7 @@
  */
 import type { ColumnMetaData, RowGroup } from 'hyparquet';
 import { ParquetFile } from '../formats/parquet/file.ts';
+import { smallPages } from '../formats/parquet/page-codecs.ts';
 import { schemaOf } from '../formats/parquet/schema-write.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { TableColumn } from './columns.ts';
@@ -37,7 +38,7 @@ export interface FileFigures {
 export class RenditionWriter {
   private readonly columns: FileColumns;
   private readonly fitting: Fitting;
-  private readonly file = new ParquetFile();
+  private readonly file = new ParquetFile(smallPages);
   private readonly cuts = new Cuts();
   private rows = 0;
   private bytes = 0;

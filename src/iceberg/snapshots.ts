@@ -50,6 +50,16 @@ export const snapshotId = (commit: Id): number => {
   return id === 0 ? 1 : id;
 };
 
+/**
+ * Adds the snapshots of a chain, the oldest first, to those that are told of, and gives the ones that are. Two commits
+ * whose ids come to be the same are no two snapshots: the one that came first is told, of a chain the newest, and the
+ * other is read by a catalogue that is pinned to it.
+ */
+export const tellDistinct = (told: Map<number, Snapshot>, chain: readonly Snapshot[]): readonly Snapshot[] => {
+  for (const snapshot of chain.toReversed()) if (!told.has(snapshot.id)) told.set(snapshot.id, snapshot);
+  return chain.filter(({ id, commit }) => told.get(id)?.commit?.id === commit?.id);
+};
+
 /** The commit and its first parents that are told of, the newest first. */
 export const chainOf = (table: Table, head: Id): readonly DerivedCommit[] => {
   const chain: DerivedCommit[] = [];

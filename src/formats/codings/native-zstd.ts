@@ -10,6 +10,7 @@ interface Options {
 export interface NativeZstd {
   readonly createZstdCompress: (options: Options) => Transform;
   readonly createZstdDecompress: (options: Options) => Transform & { readonly bytesWritten: number };
+  readonly zstdCompressSync: (input: Uint8Array, options: Options) => Uint8Array;
   readonly zstdDecompressSync: (input: Uint8Array, options: Options) => Uint8Array;
   readonly constants: Readonly<
     Record<'ZSTD_d_windowLogMax' | 'ZSTD_c_compressionLevel' | 'ZSTD_c_windowLog' | 'ZSTD_e_flush', number>

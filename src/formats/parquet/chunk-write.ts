@@ -1,13 +1,12 @@
 /**
- * A column chunk: a dictionary if it pays, then pages of about a megabyte, snappy-compressed where that makes them
- * smaller.
+ * A column chunk: a dictionary if it pays, then pages of about a megabyte, compressed.
  */
 import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
-import { encodeSnappy } from '../codings/snappy.ts';
 import { bitsFor } from './decode.ts';
 import { type Coded, type Physical, coded, hybrid, physicalOf, plainSize, plainValues } from './encode.ts';
+import { type PageCodec, snappyPages } from './page-codecs.ts';
 import type { LeafData } from './shred.ts';
 import { statisticsOf } from './statistics.ts';
 
@@ -17,15 +16,19 @@ const pageEntries = 1 << 17;
 /** After so many entries it is looked how large the page is; after fewer where values are long. */
 const stepMax = 1024;
 
+/** Chunks below this are compressed by snappy in any case: others take longer to begin than they save. */
+const smallChunkBytes = 4 << 10;
+
 /**
  * Gives the pages of a chunk as they are made, so that no more than one is held; then what the table of contents says
  * of it. `start`: where in the file the chunk begins.
  */
-export function* writeChunk(data: LeafData, start: number): Generator<Uint8Array, ColumnChunk> {
+export function* writeChunk(data: LeafData, start: number, wanted: PageCodec): Generator<Uint8Array, ColumnChunk> {
   const { leaf } = data;
   const physical = physicalOf(leaf, data.values);
+  const codec = plainSize(physical, 0, physical.count) < smallChunkBytes ? snappyPages : wanted;
   const dictionary = coded(physical);
-  const out = new Pages();
+  const out = new Pages(codec);
   if (dictionary) yield* out.dictionary(dictionary.entries);
   const dataStart = out.length;
   for (const page of pagesOf(data, physical)) yield* out.data(data, page, physical, dictionary);
@@ -36,7 +39,7 @@ export function* writeChunk(data: LeafData, start: number): Generator<Uint8Array
       type: leaf.physical,
       encodings,
       path_in_schema: [...leaf.path],
-      codec: 'SNAPPY',
+      codec: codec.name,
       num_values: BigInt(data.entries),
       total_uncompressed_size: BigInt(out.rawLength),
       total_compressed_size: BigInt(out.length),
@@ -80,6 +83,11 @@ class Pages {
   length = 0;
   /** Before compression. */
   rawLength = 0;
+  private readonly codec: PageCodec;
+
+  constructor(codec: PageCodec) {
+    this.codec = codec;
+  }
 
   dictionary(entries: Physical): Iterable<Uint8Array> {
     return this.page(plainValues(entries, 0, entries.count), {
@@ -124,7 +132,7 @@ class Pages {
     raw: Uint8Array,
     header: Omit<PageHeader, 'uncompressed_page_size' | 'compressed_page_size'>,
   ): readonly Uint8Array[] {
-    const packed = encodeSnappy(raw);
+    const packed = this.codec.compress(raw);
     const head = new ByteWriter(64);
     writePageHeader(head, { ...header, uncompressed_page_size: raw.length, compressed_page_size: packed.length });
     this.rawLength += head.offset + raw.length;

@@ -5,6 +5,7 @@ import { writeMetadata } from 'hyparquet-writer/src/metadata.js';
 import { checkStop } from '../../vectors/stop.ts';
 import type { RecordVector } from '../../vectors/vector.ts';
 import { writeChunk } from './chunk-write.ts';
+import { type PageCodec, snappyPages } from './page-codecs.ts';
 import type { SchemaOut } from './schema-write.ts';
 import { type LeafData, shred } from './shred.ts';
 
@@ -20,6 +21,11 @@ export class ParquetFile {
   readonly groups: RowGroup[] = [];
   private length = 0;
   private rows = 0;
+  private readonly codec: PageCodec;
+
+  constructor(codec: PageCodec = snappyPages) {
+    this.codec = codec;
+  }
 
   get hasSchema(): boolean {
     return this.schema !== undefined;
@@ -50,7 +56,7 @@ export class ParquetFile {
   }
 
   private *chunk(leaf: LeafData): Generator<Uint8Array, ColumnChunk> {
-    const pieces = writeChunk(leaf, this.length);
+    const pieces = writeChunk(leaf, this.length, this.codec);
     for (;;) {
       const { done, value } = pieces.next();
       if (done) return value;

@@ -6,7 +6,8 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Pool } from '../../../src/lake/lake.types.ts';
 import { type Rendition, mappingVersion, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
-import { snapshotId } from '../../../src/iceberg/snapshots.ts';
+import { type Snapshot, chainOf, snapshotId, snapshotsOf, tellDistinct } from '../../../src/iceberg/snapshots.ts';
+import { Table } from '../../../src/iceberg/table.ts';
 import { convert } from '../../support/convert.ts';
 import { type TableLake, bytesAt, entriesOf, liveIn, loaded, openTableLake, rowsIn } from '../../support/iceberg.ts';
 
@@ -106,6 +107,25 @@ test('the files hold the rows', async () => {
     '{"ts":3,"l":[{"z":1}]}',
   ]);
   expect(schemas.at(-1)!.fields.map(({ name }) => name)).toEqual(['ts', 'a', 'a__int', 'l']);
+});
+
+test('commits whose ids come to be the same are not taken for one snapshot', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  for (const from of [0, 1, 2]) await lake.load(pool, rows(from, from + 1));
+  const table = new Table(lake.lake.derived('p'), {
+    render: () => Promise.reject(new Error('nothing is made')),
+    take: (work) => work(),
+  });
+  await loaded(lake.catalogue, 'p');
+  await table.ready();
+  const chain = await snapshotsOf(table, chainOf(table, table.pool.branches()[0]!.commit));
+  const [first, second, head] = chain as [Snapshot, Snapshot, Snapshot];
+  const told = new Map<number, Snapshot>();
+  // Within a chain the newest is told, of several the first one: the same commit in both is.
+  expect(tellDistinct(told, [{ ...first, id: head.id }, second, head])).toEqual([second, head]);
+  expect(tellDistinct(told, [first, second, { ...first, id: second.id }])).toEqual([first, second]);
+  expect([...told.values()]).toEqual([head, second, first]);
 });
 
 test('an empty pool, an empty branch, and a pool that is no table', async () => {
