@@ -47,6 +47,30 @@ describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 
   });
 });
 
+test('a transaction that is killed anywhere is whole or not there', { timeout: 300_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lake-transaction-kills-'));
+  onTestFinished(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const script: readonly Step[] = [
+    { do: 'create pool', pool: 'p' },
+    { do: 'create pool', pool: 'q' },
+    { do: 'load', pool: 'p', branch: 'main', key: 1, large: true },
+    { do: 'transaction', pool: 'p', other: 'q', keys: [1], to: 2, large: true },
+  ];
+  const { states } = await referenceOf(join(folder, 'reference'), script);
+  const points = ['turns: one granted:2', 'turns: all granted', 'turns: one let go:1', 'turns: one let go:2'];
+  for (const [i, killAt] of points.entries()) {
+    const lake = join(folder, String(i));
+    const told = await runVictim(lake, script, { killAt });
+    expect([killAt, told.status]).toEqual([killAt, 'SIGKILL']);
+    expect([killAt, await faultAfter(lake, true, (found) => faultOfState(found, told.lines, script, states))]).toEqual([
+      killAt,
+      undefined,
+    ]);
+  }
+});
+
 describe('bodies that are large in one piece', { timeout: 300_000 }, () => {
   const bodies: readonly (readonly [name: string, size: number, status: number])[] = [
     ['json shapes', 0.05, 200],

@@ -157,4 +157,19 @@ const parts = {
     if (w.random.below(3) === 0) w.steps.push({ do: 'create pool', pool: name });
     if (w.random.below(2) === 0) w.steps.push({ do: 'drop view', name }, { do: 'create pool', pool: name });
   },
+  transaction: (w) => {
+    const other = w.name();
+    w.steps.push({ do: 'create pool', pool: other });
+    for (let i = 0; i < 2; i++) {
+      const keys = w.take(1);
+      const [to] = [w.key(), w.key()];
+      w.steps.push({ do: 'transaction', pool: 'p', other, keys, to, large: w.random.below(2) === 0 });
+      w.keys.push(to);
+      if (w.random.below(2) === 0) w.load('main');
+    }
+    // To a pool that is gone: nothing of it comes.
+    w.steps.push({ do: 'delete pool', pool: other });
+    w.steps.push({ do: 'transaction', pool: 'p', other, keys: [], to: w.key(), large: true });
+    w.key();
+  },
 } satisfies Record<string, (w: Writer) => void>;

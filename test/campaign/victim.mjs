@@ -174,6 +174,23 @@ const steps = {
     const ids = await run.idsOf(pool, branch, keys);
     return run.lake.pool(pool).upsert(branch, [await run.objectOf(to, true)], async () => ({ removes: ids, adds: [] }));
   },
+  transaction: async (run, { pool, other, keys, to, large }) => {
+    const ids = await run.idsOf(pool, 'main', keys);
+    const [one, two] = [await run.objectOf(to, large), await run.objectOf(to + 1, !large)];
+    const { transaction } = await run.lake.transact([
+      { pool: other, branch: 'main', note: {}, what: 'load', objects: [two] },
+      {
+        pool,
+        branch: 'main',
+        note: {},
+        what: 'rewrite',
+        cause: 'delete where',
+        brings: [one],
+        prepare: async () => ({ removes: ids, adds: [] }),
+      },
+    ]);
+    return { commit: transaction };
+  },
   'create branch': (run, { pool, branch, name }) =>
     run.lake.pool(pool).createBranch(name, run.lake.pool(pool).branch(branch).commit),
   'delete branch': (run, { pool, name }) => run.lake.pool(pool).deleteBranch(name),

@@ -568,6 +568,36 @@ describe('requests', () => {
   });
 });
 
+test('a transaction is all or nothing, with one event each', async () => {
+  const one = await newBranch();
+  const two = await newBranch();
+  await one.main.insert([{ k: 1, v: 1 }]);
+  const staged = await two.main.stage('{k:2}{k:3}', { format: 'sup' });
+  expect(staged).toMatchObject({ records: 2, until: expect.stringMatching(/^\d{4}-.*Z$/) });
+  const tip = await one.main.tip();
+  const commits = (ifMatch: string) => [
+    { pool: two.name, load: [staged.id] },
+    { pool: one.name, branch: 'main', update: { where: 'k==1', put: 'v:=2' }, ifMatch },
+  ];
+  await expect(lake.transact(commits(`0x${'1'.repeat(40)}`))).rejects.toMatchObject({ status: 412 });
+  const ends = new AbortController();
+  const heard = (async () => {
+    const found: LakeEvent[] = [];
+    for await (const event of lake.events({ signal: ends.signal, lastEventId: '0' }))
+      if (event.transactionId !== undefined && found.push(event) === 2) break;
+    return found;
+  })();
+  const made = await lake.transact(commits(tip), { author: 'ann', message: 'both', idempotencyKey: 'pair' });
+  expect(await lake.transact(commits(tip), { author: 'ann', message: 'both', idempotencyKey: 'pair' })).toEqual(made);
+  expect(made.commits.map(({ commit }) => commit)).toEqual([made.transaction, made.transaction]);
+  expect((await heard).map(({ transactionId, commitId }) => [transactionId, commitId])).toEqual([
+    [made.transaction, made.transaction],
+    [made.transaction, made.transaction],
+  ]);
+  ends.abort();
+  expect(await lake.query(`from ${one.name}@${made.transaction} | values v`).all()).toEqual([2n]);
+});
+
 test('a deletion and a vacuum are refused when the branch has moved on from the commit that they name', async () => {
   const { name, main } = await newBranch();
   const pool = lake.pool(name);

@@ -189,6 +189,27 @@ def test_one_key_is_one_commit():
     raises(Invalid, lambda: main.load([{"k": 2}], key="once"))
 
 
+def test_transactions_are_all_or_none():
+    one, two = fresh(), fresh()
+    one.branch().load([{"k": 1, "v": 1}])
+    staged = two.branch().stage([{"k": 2}, {"k": 3}])
+    same(staged.records, 2)
+    same(two.branch().rows().rows(), [])
+    commits = [
+        {"pool": two.name, "load": [staged.id]},
+        {"pool": one.name, "update": {"where": "k==1", "put": "v:=2"}, "if_match": "0" * 40},
+    ]
+    error = raises(LakeError, lambda: lake.transact(commits))
+    same(error.status, 400)
+    assert str(error).startswith("commits[1]: invalid If-Match")
+    commits[1]["if_match"] = one.branch().tip()
+    made = lake.transact(commits, message="both", author="ann", key="k1")
+    same(lake.transact(commits, message="both", author="ann", key="k1"), made)
+    same([commit["commit"] for commit in made.commits], [made.transaction] * 2)
+    same(lake.query(f"from '{two.name}'@{made.transaction} | count()").rows(), [2])
+    same(one.branch().rows().rows(), [{"k": 1, "v": 2}])
+
+
 def test_errors_say_what_the_service_says():
     error = raises(LakeError, lambda: lake.query("from nowhere").rows())
     same((type(error), error.status, error.kind), (Invalid, 400, "invalid operation"))

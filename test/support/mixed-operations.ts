@@ -171,6 +171,21 @@ export const runMixedOperations = async ({
         'POST',
         `/pool/${pool}/branch/${branch}/merge/${random.pick([...branchNames, ...tagNames.slice(0, 1)])}`,
       ),
+    transaction: async (random, pool, branch) => {
+      const other = random.pick(pools);
+      const staged = await ask('POST', `/pool/${other}/branch/main?stage=T`, rows(random, 2));
+      const id = /"id":"([^"]+)"/.exec(staged)?.[1];
+      const changes = [
+        { delete: { where: `ts % 11 == ${random.below(11)}` } },
+        { update: { where: `ts % 7 == ${random.below(7)}`, put: 'v:=upper(v)' } },
+        { merge: random.pick(branchNames) },
+      ];
+      const commits = [
+        { pool: other, load: [id ?? 'none'] },
+        { pool, branch, ...random.pick(changes) },
+      ];
+      await ask('POST', '/transaction', JSON.stringify({ commits }));
+    },
     revert: async (random, pool, branch) => {
       const from = commits.filter((c) => c.pool === pool);
       if (from.length > 0) await commit(pool, 'POST', `/pool/${pool}/branch/${branch}/revert/${random.pick(from).id}`);
@@ -238,6 +253,7 @@ export const runMixedOperations = async ({
     compact: 4,
     merge: 6,
     revert: 5,
+    transaction: 8,
     branch: 4,
     query: 6,
   };
