@@ -83,7 +83,7 @@ describe('commands', () => {
   });
   afterAll(() => service.stop());
 
-  test('each gives what stands below it', { timeout: 300_000 }, () => {
+  test('each gives what stands below it', { timeout: 400_000 }, () => {
     const blocks = documents.flatMap((path) => consoleBlocks(read(path)).map((block) => ({ path, ...block })));
     const steps = blocks.flatMap((b) => b.steps);
     const found = runSteps(steps, root, (command) =>
