@@ -108,6 +108,8 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     await expect.poll(() => page.url()).toContain(commits[1]!);
     await page.getByRole('tab', { name: 'Commits' }).focus();
     await page.keyboard.press('ArrowRight');
+    await page.locator('.diff-tools').waitFor();
+    await page.keyboard.press('ArrowRight');
     await page.locator('.row.object').first().waitFor();
     await button(page, 'Delete pool').focus();
     await page.keyboard.press('Enter');
