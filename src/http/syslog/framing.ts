@@ -39,6 +39,11 @@ export class SyslogSplitter {
     this.held = noBytes;
     for (let next = this.take(bytes); next; next = this.take(bytes)) bytes = next;
   }
+  /** No more bytes are read, though more may come. */
+  cut(): void {
+    if (this.held.length > 0) this.hearer.dropped('cut');
+    this.held = noBytes;
+  }
   /** No more bytes come. A last line may lack its newline; a counted message may not lack a byte. */
   end(): void {
     const { held } = this;

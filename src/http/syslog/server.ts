@@ -161,9 +161,10 @@ class Connection {
       return this.socket.isPaused() ? performance.now() : this.heardAt;
     });
   }
-  /** What it has said of a last line counts. */
+  /** Ends what its sender has not ended: a line without its end is none. */
   end(): void {
-    this.finish();
+    if (!this.isFinished) this.splitter.cut();
+    this.isFinished = true;
     this.socket.destroy();
   }
   private finish(): void {
