@@ -98,9 +98,9 @@ class OpenLake implements Lake {
   /** Pools whose own row is damaged: without it nothing of them can be found. */
   private readonly lostPools: UnreadablePool[] = [];
   private readonly actor: Actor<typeof lakeMachine>;
-  private readonly pools_ = new Map<Id, PoolFace>();
+  private readonly facesById = new Map<Id, PoolFace>();
   private readonly names = new Map<string, PoolFace>();
-  private views_!: Views;
+  private viewTable!: Views;
   private readonly waiting = new Map<
     number,
     {
@@ -249,7 +249,7 @@ class OpenLake implements Lake {
       ...(this.options.drew && { drew: this.options.drew }),
       snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
       small: (poolId, branch, objects) => {
-        const face = this.pools_.get(poolId);
+        const face = this.facesById.get(poolId);
         if (face) this.packer?.note(face, branch, objects);
       },
     };
@@ -259,7 +259,7 @@ class OpenLake implements Lake {
     try {
       const { tables } = this.stores;
       for (const row of tables.rows('pools')) this.recoverPool(row);
-      this.views_ = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) => {
+      this.viewTable = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) => {
         this.lostPools.push({ pool: key.toString('hex'), fault: fault.message });
         this.report(fault);
       });
@@ -328,18 +328,18 @@ class OpenLake implements Lake {
     const parts = {
       tables,
       feed,
-      views: () => this.views_,
-      pool: (id: Id) => this.pools_.get(id),
+      views: () => this.viewTable,
+      pool: (id: Id) => this.facesById.get(id),
       moved: (id: Id, before: BranchRecord) => {
         this.cuts.moved(id, [before]);
       },
       put: (config: PoolConfig) => {
-        const face = this.pools_.get(config.id);
+        const face = this.facesById.get(config.id);
         if (!face) this.addPool(config);
         else this.renamed(face, config);
       },
       remove: (face: PoolFace) => {
-        this.pools_.delete(face.config.id);
+        this.facesById.delete(face.config.id);
         if (this.names.get(face.config.name) === face) this.names.delete(face.config.name);
         face.store.deleted = true;
         snapshots.forget(face.config.id);
@@ -397,7 +397,7 @@ class OpenLake implements Lake {
         this.jobListener?.(job);
       },
     });
-    this.pools_.set(config.id, face);
+    this.facesById.set(config.id, face);
     this.names.set(config.name, face);
     return face;
   }
@@ -415,22 +415,22 @@ class OpenLake implements Lake {
   }
 
   pools(): readonly PoolConfig[] {
-    return [...this.pools_.values()].map((face) => face.config);
+    return [...this.facesById.values()].map((face) => face.config);
   }
   faces(): readonly PoolFace[] {
-    return [...this.pools_.values()];
+    return [...this.facesById.values()];
   }
   pool(reference: string): PoolFace {
     return this.face(reference);
   }
   face(reference: string): PoolFace {
     const id = parseId(reference);
-    const face = (id && this.pools_.get(id)) ?? this.names.get(reference);
+    const face = (id && this.facesById.get(id)) ?? this.names.get(reference);
     if (!face) throw new LakeError('pool-not-found', { pool: reference });
     return face;
   }
-  private face_(id: Id): PoolFace {
-    const face = this.pools_.get(id);
+  private faceById(id: Id): PoolFace {
+    const face = this.facesById.get(id);
     if (!face) throw new LakeError('pool-not-found', { pool: base62(id) });
     return face;
   }
@@ -441,7 +441,7 @@ class OpenLake implements Lake {
     this.checkFree(request.name);
     const poolId = this.draws.newId();
     await this.submit({ kind: 'create pool', name: request.name, poolId }, { request });
-    const face = this.face_(poolId);
+    const face = this.faceById(poolId);
     return { pool: face.config, branch: face.branch('main') };
   }
   async renamePool(reference: string, name: string): Promise<void> {
@@ -461,22 +461,22 @@ class OpenLake implements Lake {
   }
 
   views(): readonly ViewVersion[] {
-    return this.views_.all();
+    return this.viewTable.all();
   }
   view(reference: string, version?: string): ViewVersion | undefined {
-    return this.views_.find(reference, version);
+    return this.viewTable.find(reference, version);
   }
   viewVersions(id: Id): readonly ViewVersion[] {
-    return this.views_.versions(id);
+    return this.viewTable.versions(id);
   }
   async changeView(change: ViewChange, author = ''): Promise<ViewChanged> {
     for (;;) {
-      const there = this.views_.named(change.name);
+      const there = this.viewTable.named(change.name);
       try {
         return await this.changeViewFrom(there, change, author);
       } catch (fault) {
         // Unless another change came first: then what is to be done may be something else.
-        if (this.views_.named(change.name)?.id === there?.id) throw fault;
+        if (this.viewTable.named(change.name)?.id === there?.id) throw fault;
       }
     }
   }
@@ -502,7 +502,7 @@ class OpenLake implements Lake {
     const view = { ...definition, author };
     if (there) await this.submit({ kind: 'replace view', viewId: there.id, version }, { view });
     else await this.submit({ kind: 'create view', name, viewId: version }, { view });
-    const made = this.views_.find(base62(there?.id ?? version), base62(version));
+    const made = this.viewTable.find(base62(there?.id ?? version), base62(version));
     return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
   }
 
@@ -567,7 +567,7 @@ class OpenLake implements Lake {
   }
   queues(): readonly PoolQueue[] {
     return [...this.mailboxes].flatMap(([id, { waiting, running }]) => {
-      const face = this.pools_.get(id);
+      const face = this.facesById.get(id);
       return face ? [{ pool: face.config.name, waiting, running }] : [];
     });
   }
@@ -643,10 +643,10 @@ class OpenLake implements Lake {
   /** Of a pool that may be written to; its machine is spawned when it is asked for first. */
   private mailbox(poolId: Id): Mailbox | undefined {
     const lake = this.actor.getSnapshot();
-    if (lake.status !== 'active' || this.closeAsked || !this.pools_.has(poolId)) return undefined;
+    if (lake.status !== 'active' || this.closeAsked || !this.facesById.has(poolId)) return undefined;
     const known = this.mailboxes.get(poolId);
     if (known) return known;
-    const face = this.face_(poolId);
+    const face = this.faceById(poolId);
     this.acting.set(poolId, face);
     this.actor.send({ type: 'pool wanted', poolId });
     const child = (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
@@ -713,12 +713,12 @@ class OpenLake implements Lake {
       case 'create view':
         this.checkNoPool(job.name);
         // Before the definition is looked at: a recording has that of a view which came to be.
-        this.views_.checkFree(job.name);
-        return this.views_.create(job.viewId, view!);
+        this.viewTable.checkFree(job.name);
+        return this.viewTable.create(job.viewId, view!);
       case 'replace view':
-        return this.views_.replace(job.viewId, job.version, view!);
+        return this.viewTable.replace(job.viewId, job.version, view!);
       case 'drop view':
-        return this.views_.drop(job.viewId);
+        return this.viewTable.drop(job.viewId);
     }
   }
 
@@ -764,7 +764,7 @@ class OpenLake implements Lake {
   }
 
   private async doRename(id: Id, name: string): Promise<readonly LakeEvent[]> {
-    const face = this.face_(id);
+    const face = this.faceById(id);
     const before = face.config;
     const after = { ...before, name };
     return this.write(
@@ -784,7 +784,7 @@ class OpenLake implements Lake {
   }
 
   private async doSet(id: Id, settings: PoolSettings): Promise<readonly LakeEvent[]> {
-    const face = this.face_(id);
+    const face = this.faceById(id);
     const { iceberg: oldMode, identity: oldIdentity, ...rest } = face.config;
     const { iceberg = oldMode, identity = oldIdentity } = settings;
     const after: PoolConfig = {
@@ -804,7 +804,7 @@ class OpenLake implements Lake {
   }
 
   private async doDelete(id: Id): Promise<readonly LakeEvent[]> {
-    const face = this.face_(id);
+    const face = this.faceById(id);
     const { name } = face.config;
     const events = await this.write(
       { kind: 'pool-delete', poolId: id, poolName: name },
@@ -815,7 +815,7 @@ class OpenLake implements Lake {
       ],
       () => face.store.checkPool(),
       () => {
-        this.pools_.delete(id);
+        this.facesById.delete(id);
         this.names.delete(name);
         face.store.deleted = true;
         this.stores.snapshots.forget(id);
@@ -849,7 +849,7 @@ class OpenLake implements Lake {
 
   /** @throws pool-exists, view-exists */
   private checkFree(name: string): void {
-    if (this.views_.has(name)) throw new LakeError('view-exists', { view: name });
+    if (this.viewTable.has(name)) throw new LakeError('view-exists', { view: name });
     this.checkNoPool(name);
   }
   /** Pools that cannot be read have their names, too. @throws pool-exists */

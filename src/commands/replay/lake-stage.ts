@@ -32,7 +32,7 @@ const points: ReadonlySet<string> = new Set([
 export class Stage {
   directory = '';
   lake!: Lake;
-  private workers_: WorkerPool | undefined;
+  private started: WorkerPool | undefined;
   /** Snapshots that stay open. */
   readonly snapshots = new Map<string, Snapshot>();
   /** Objects that each commit added. */
@@ -98,7 +98,7 @@ export class Stage {
   }
   async end(): Promise<void> {
     await this.close();
-    await this.workers_?.close();
+    await this.started?.close();
   }
   /** A restart; `copy`: the lake is first made what was copied there. The workers stay: they see files alone. */
   async reopen(copy?: string): Promise<void> {
@@ -111,7 +111,7 @@ export class Stage {
   }
   /** Started when the first step needs them. */
   get workers(): WorkerPool {
-    this.workers_ ??= startWorkerPool(
+    this.started ??= startWorkerPool(
       { lakeDirectory: this.directory, threads: 1 },
       {
         pools: () => this.lake.pools(),
@@ -125,7 +125,7 @@ export class Stage {
         changeView: (change, author) => this.lake.changeView(change, author),
       },
     );
-    return this.workers_;
+    return this.started;
   }
 
   beginStep(): void {

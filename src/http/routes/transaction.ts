@@ -55,6 +55,7 @@ const wanted = (
 ): Wanted => {
   const fields = given as Static<typeof TransactionCommit>;
   const { pool: reference = '', branch = 'main' } = fields;
+  if (!reference) throw new LakeError('pool-name-missing');
   if (access && who)
     checkNeed('writer of pool', who, { reference, found: poolNamed(lake, reference) }, (refusal) => {
       audit?.refused(refusal);

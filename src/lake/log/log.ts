@@ -61,26 +61,26 @@ export class Log {
   private adding: (readonly Change[])[] = [];
   private addingBytes = 0;
   private segment: Segment;
-  private place_: LogPlace;
+  private reached: LogPlace;
   private next: Promise<Segment> | undefined;
   private isFresh: boolean;
   private readonly sizes: Map<number, number>;
-  private writtenBytes_ = 0;
+  private bytesSoFar = 0;
 
   /** Goes on behind `place`, in a segment that is there. */
   constructor(options: LogOptions, segment: Segment, sizes: ReadonlyMap<number, number>) {
     this.options = options;
     this.identity = options.identity;
     this.segment = segment;
-    this.place_ = options.place;
+    this.reached = options.place;
     this.isFresh = false;
     this.sizes = new Map(sizes);
-    this.writtenBytes_ = this.bytes - segment.bytes + this.place_.end;
+    this.bytesSoFar = this.bytes - segment.bytes + this.reached.end;
   }
 
   /** Of the last record that is durable. */
   get place(): LogPlace {
-    return this.place_;
+    return this.reached;
   }
   /** Bytes of all segments. */
   get bytes(): number {
@@ -90,7 +90,7 @@ export class Log {
   }
   /** Bytes of all records that were written, and of those that were there. */
   get writtenBytes(): number {
-    return this.writtenBytes_;
+    return this.bytesSoFar;
   }
   /** What is put together in one record at most, unless it is one transaction. */
   get groupBytesMax(): number {
@@ -109,7 +109,7 @@ export class Log {
   }
   /** Whether the record that is to be written fits into what is open. */
   fits(): boolean {
-    return this.place_.end + recordBytes(this.addingBytes) <= this.segment.bytes;
+    return this.reached.end + recordBytes(this.addingBytes) <= this.segment.bytes;
   }
 
   /**
@@ -143,7 +143,7 @@ export class Log {
   /** The record, with its segment's head if it is the first one there. */
   private sealed(): { readonly record: Buffer; readonly digest: Buffer; readonly at: number } {
     const {
-      place_: { number, digest: before, segment, end },
+      reached: { number, digest: before, segment, end },
       identity: { salt },
       addingBytes,
     } = this;
@@ -176,13 +176,13 @@ export class Log {
   }
   private written(digest: Buffer, at: number, length: number): void {
     const headAt = this.isFresh ? headBytes : 0;
-    const { lake, number, segment } = this.place_;
+    const { lake, number, segment } = this.reached;
     this.isFresh = false;
-    this.writtenBytes_ += length;
-    this.place_ = { lake, number: number + 1, digest, segment, at: at + headAt, end: at + length };
+    this.bytesSoFar += length;
+    this.reached = { lake, number: number + 1, digest, segment, at: at + headAt, end: at + length };
     this.clear();
     killPoint('log: written');
-    if (!this.next && this.place_.end > this.segment.bytes * makeNextAt) this.makeNext(0);
+    if (!this.next && this.reached.end > this.segment.bytes * makeNextAt) this.makeNext(0);
   }
   /** What came of it must not be found. @throws the disk's fault */
   private takeBack(at: number): void {
@@ -224,7 +224,7 @@ export class Log {
     this.next = undefined;
     this.isFresh = true;
     this.sizes.set(this.segment.number, this.segment.bytes);
-    this.place_ = { ...this.place_, segment: this.segment.number, at: 0, end: headBytes };
+    this.reached = { ...this.reached, segment: this.segment.number, at: 0, end: headBytes };
     killPoint('log: segment begun');
   }
 

@@ -70,7 +70,7 @@ export class Environment {
   private stores: Stores;
   private readonly directory: string;
   private readonly names: readonly TableName[];
-  private failure_: string | undefined;
+  private reasonFailed: string | undefined;
   private roomLooked = -Infinity;
 
   /** Opens or makes the environment in this directory. @throws lake-unreadable, storage-full */
@@ -82,11 +82,11 @@ export class Environment {
 
   /** Why it takes no more writes. */
   get failure(): string | undefined {
-    return this.failure_;
+    return this.reasonFailed;
   }
   /** From here on it takes none. The first reason stays. */
   fail(reason: string): void {
-    this.failure_ ??= reason;
+    this.reasonFailed ??= reason;
   }
 
   /** A copy of the value. */
@@ -148,7 +148,7 @@ export class Environment {
   }
   /** @throws StoreFailure */
   checkFailure(): void {
-    if (this.failure_ !== undefined) throw new StoreFailure(this.failure_);
+    if (this.reasonFailed !== undefined) throw new StoreFailure(this.reasonFailed);
   }
 
   /**
@@ -168,7 +168,7 @@ export class Environment {
     const [reason] = await Promise.all([commitFault(error), isStuck ? this.reopen() : undefined]);
     if (!isStuck && (isNoRoom(reason) || this.roomBytes() < roomBytesMin))
       throw new LakeError('storage-full', { fault: reason }, { cause: error });
-    this.failure_ = reason;
+    this.reasonFailed = reason;
     throw new StoreFailure(reason, { cause: error });
   }
 
@@ -243,7 +243,7 @@ export class Environment {
   }
 
   async close(): Promise<void> {
-    if (this.failure_ === undefined) await this.root.close();
+    if (this.reasonFailed === undefined) await this.root.close();
     else await this.closeInTime();
   }
 }

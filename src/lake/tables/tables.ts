@@ -133,7 +133,7 @@ export class Tables {
   /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
   /** Of the last record whose changes `recent` or LMDB have: the log itself may be one ahead for a moment. */
-  private place_: LogPlace | undefined;
+  private reached: LogPlace | undefined;
   /** Bytes of records that LMDB does not have, about. */
   private recentBytes = 0;
   /** Taken, on their way to the disk. */
@@ -162,7 +162,7 @@ export class Tables {
     this.environment = environment;
     this.log = log;
     this.followed = followed;
-    this.place_ = log?.place ?? followed?.place;
+    this.reached = log?.place ?? followed?.place;
     this.applyBytes = applyBytes;
     for (const changes of records) this.recent.put(changes);
     if (log && records.length > 0) this.applySoon();
@@ -194,7 +194,7 @@ export class Tables {
   }
   /** Up to where readers see the log. */
   get seen(): LogPlace {
-    return this.place_!;
+    return this.reached!;
   }
   /** Up to where LMDB has the log; undefined if it does not say. */
   place(): LogPlace | undefined {
@@ -376,7 +376,7 @@ export class Tables {
    * it soon.
    */
   follow(changes: readonly Change[], place: LogPlace): void {
-    this.place_ = place;
+    this.reached = place;
     const version = versionOf(changes);
     this.remember(version > this.version() ? [...changes, versionRow(version)] : changes);
   }
@@ -387,7 +387,7 @@ export class Tables {
   /** From here on it is no replica's any more: what is written goes into a log, which begins where these tables are. */
   lead(log: Log, copy: RecordCopy): void {
     this.log = log;
-    this.place_ = log.place;
+    this.reached = log.place;
     this.copy = copy;
     this.followed = undefined;
   }
@@ -485,7 +485,7 @@ export class Tables {
   }
   /** The log's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
   private keep(record: readonly (readonly Change[])[]): void {
-    this.place_ = this.log!.place;
+    this.reached = this.log!.place;
     this.remember(...record);
   }
   private remember(...record: readonly (readonly Change[])[]): void {
@@ -526,7 +526,7 @@ export class Tables {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
     const rows = this.recent.all();
-    const place = this.place_!;
+    const place = this.reached!;
     if (rows.length === 0) return;
     const bytes = this.recentBytes;
     this.isApplying = true;

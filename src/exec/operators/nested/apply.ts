@@ -134,26 +134,26 @@ const joinedIds = (list: readonly Uint32Array[]): Uint32Array => {
  */
 const drain = (
   items: Generator<Side | Results>,
-  take_: (r: Results) => void,
+  takeRows: (r: Results) => void,
   signal: AbortSignal,
 ): Promise<void> | undefined => {
   for (let next = items.next(); !next.done; next = items.next()) {
     const { value } = next;
-    if (value instanceof Promise || isTurnLong()) return drainLate(items, value, take_, signal);
-    if ('rows' in value) take_(value);
+    if (value instanceof Promise || isTurnLong()) return drainLate(items, value, takeRows, signal);
+    if ('rows' in value) takeRows(value);
   }
   return undefined;
 };
 const drainLate = async (
   items: Generator<Side | Results>,
   first: Side | Results,
-  take_: (r: Results) => void,
+  takeRows: (r: Results) => void,
   signal: AbortSignal,
 ): Promise<void> => {
   try {
     for (let value: Side | Results | undefined = first; value !== undefined; ) {
       if (value instanceof Promise) await value;
-      else if ('rows' in value) take_(value);
+      else if ('rows' in value) takeRows(value);
       if (isTurnLong()) await nextTurn();
       signal.throwIfAborted();
       const next = working(signal, () => items.next());
