@@ -119,6 +119,7 @@ test('what comes to nothing leaves staged loads as they were; each is committed 
   expect(await wrong([{ pool: 'q', load: [one] }])).toBe(`400 commits[0]: staged load ${one} is for p/main`);
   expect(await wrong([{ pool: 'p', load: ['nope'] }])).toMatch(/^404 commits\[0\]: staged load nope not found/);
   expect(await wrong([{ pool: 'r', load: [one] }])).toBe('404 commits[0]: r: pool not found');
+  expect(await wrong([{ load: [one] }])).toBe('400 commits[0]: pool name is missing');
   expect(await wrong([{ pool: 'p', branch: 'kid', load: [one] }])).toBe('404 commits[0]: "kid": branch not found');
   expect(await wrong([{ pool: 'p', load: [one], if_match: '"x"' }])).toMatch(/^400 commits\[0\]: invalid If-Match/);
   expect(await wrong([{ pool: 'p', load: [one, one] }])).toMatch(/^409 commits\[0\]: staged load/);
