@@ -43,7 +43,7 @@ const spillShare = 0.4;
  * The same for those that give few of the rows that they hold. Of 1,000,000 groups by two ids, of which 10 are wanted,
  * nothing is spilled that way, which takes 0.4 of the processor time; of 850,000 addresses 0.5.
  */
-export const fewGivenShare = 0.75;
+export const fewGivenShare = 0.55;
 /**
  * Where the thread has other tasks too, or the process little left, it is this part of that: what puts rows aside makes
  * copies of them first.
