@@ -267,7 +267,7 @@ export class ColumnCodes {
   private readonly byClass = new Map<string | Type, number>();
   /**
    * Part and code in it of each code, once there is more than one part: the codes of the only one are the column's.
-   * Group by 850,000 addresses takes 12 MB less that way, and 0.95 of the time.
+   * Group by 850,000 addresses takes 12 MB less that way.
    */
   private tags = new Uint32List();
   private slots = new Uint32List();
