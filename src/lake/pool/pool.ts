@@ -470,13 +470,15 @@ export class PoolFace implements Pool {
     return own;
   }
 
-  /** Puts files of objects where they must be before a commit names them. */
-  async objectsMade(objects: readonly ObjectMeta[]): Promise<void> {
+  /** Puts files of objects where they must be before a commit names them; undefined: there is none to wait for. */
+  objectsMade(objects: readonly ObjectMeta[]): Promise<void> | undefined {
     const files = objects.filter((object) => !object.inline);
-    if (files.length > 0) await this.host.objectsMade?.(files.map((object) => object.id));
+    return files.length > 0 ? this.host.objectsMade?.(files.map((object) => object.id)) : undefined;
   }
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
-    await this.objectsMade(payload.objects);
+    // A job without files is in the queue when the call returns: who closes the lake next has it settled.
+    const made = this.objectsMade(payload.objects);
+    if (made) await made;
     const { ifTip, by } = payload.note.terms ?? {};
     const asked = { ...task, ...(ifTip && { ifTip }), ...(by && { by }) };
     const { commit, marks } = await this.submit(asked, payload);
