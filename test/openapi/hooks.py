@@ -135,7 +135,7 @@ def map_headers(context, headers):
     """Codings that Python has not are replaced by one that it has. Parts of JSON are no JSON."""
     headers = {name: value for name, value in (headers or {}).items() if name not in ('Range', 'If-Range')} or headers
     # An event that does not come is waited for: a 504 in the end.
-    if headers and 'Lake-After' in headers:
+    if headers and re.fullmatch('[0-9]+', str(headers.get('Lake-After'))):
         headers = {**headers, 'Lake-After': '0'}
     if headers and isinstance(headers.get('Content-Encoding'), str):
         headers = {**headers, 'Content-Encoding': re.sub(r'\b(br|zstd)\b', 'gzip', headers['Content-Encoding'])}

@@ -63,6 +63,12 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
   createPool: [
     () => ({ path: '/pool', body: { name: `new${++pools}`, layout: { order: 'asc', keys: [['ts'], ['a', 'b']] } } }),
   ],
+  transact: [
+    async ({ pool }) => {
+      const { id } = await prepare<{ readonly id: string }>('POST', `/pool/${pool}/branch/main?stage=T`, { ts: 9 });
+      return { path: '/transaction', body: { commits: [{ pool, load: [id] }] } };
+    },
+  ],
   icebergTable: [
     ({ pool }) => ({ path: `/pool/${pool}/iceberg` }),
     async ({ pool }) => {
@@ -205,7 +211,7 @@ describe.each(Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) 
   (type, format) => {
     const reader: FormatName = format === 'ndjson' ? 'json' : format;
     for (const { id, method } of withValue)
-      for (const [k, ask] of requests[id]!.entries()) {
+      for (const [k, ask] of (requests[id] ?? []).entries()) {
         const name = k === 0 ? id : `${id} (${k + 1})`;
         test(name, async () => {
           const { path, body, headers } = await ask(await (reading.has(name) ? (read ??= world()) : world()));
