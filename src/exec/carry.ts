@@ -26,11 +26,13 @@ import { AnyExtremeState } from './aggregates/any-extremes.ts';
 import { AnyState } from './aggregates/any.ts';
 import { TimelyAvgState } from './aggregates/averages.ts';
 import { AvgState } from './aggregates/avg.ts';
+import { BitStringState } from './aggregates/bit-strings.ts';
 import { BitsState } from './aggregates/bits.ts';
 import { CellState } from './aggregates/grouping/cells.ts';
 import { CollectMapState } from './aggregates/collect-map.ts';
 import { BestTexts } from './aggregates/best-texts.ts';
 import { CollectState } from './aggregates/collect.ts';
+import { CombineState } from './aggregates/states.ts';
 import { CountState } from './aggregates/count.ts';
 import { CountTrueState } from './aggregates/count-true.ts';
 import { DistinctCountState } from './aggregates/dcount.ts';
@@ -55,6 +57,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
   AvgState,
   CollectMapState,
   CollectState,
+  CombineState,
   CountState,
   DistinctCountState,
   ExtremeState,
@@ -74,6 +77,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
   BytesBuilder,
   AnyExtremeState,
   BestTexts,
+  BitStringState,
   BitsState,
   CellState,
   HeldState,

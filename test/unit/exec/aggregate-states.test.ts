@@ -9,6 +9,7 @@ import type { AggregateState } from '../../../src/exec/aggregates/grouping/state
 import { types } from '../../../src/vectors/type.ts';
 import {
   type Value,
+  arrayValue,
   boolValue,
   floatValue,
   intValue,
@@ -26,9 +27,16 @@ const ids = Uint32Array.of(0, 1, 2, 0, 1, 0, 1, 0, 0, 1, 1, 0);
 const valueOf = (name: string, x: number | undefined): Value => {
   if (x === undefined) return nullValue;
   if (/^(and|or|bool_|count_?if|every)/.test(name)) return boolValue(x > 3);
+  if (name === 'combine_aggr')
+    return recordValue([
+      { name: 'aggregate', value: stringValue('sum') },
+      { name: 'values', value: arrayValue([intValue(x)]) },
+    ]);
   if (name === 'collect_map') return mapValue([[stringValue(`k${x}`), intValue(x)]]);
-  return name === 'string_agg' || name === 'group_concat' || name === 'listagg' ? stringValue(`${x}`) : intValue(x);
+  return isJoining(name) ? stringValue(`${x}`) : intValue(x);
 };
+/** Texts with what stands between them. */
+const isJoining = (name: string): boolean => /^(string_agg|group_concat|listagg)$/.test(name);
 /** The argument of as many columns as the aggregate takes at most. */
 const argumentOf = (name: string, arity: number): Vector =>
   vectorOf(
@@ -38,15 +46,17 @@ const argumentOf = (name: string, arity: number): Vector =>
         ? floatValue(0.5)
         : /^approx_top_k$|^min$|^max$/.test(name)
           ? intValue(2)
-          : /agg|concat/.test(name)
+          : isJoining(name)
             ? stringValue('-')
-            : intValue((i * 7) % 5);
+            : name === 'bitstring_agg'
+              ? intValue(0)
+              : intValue((i * 7) % 5);
       return arity === 1
         ? value
         : recordValue([
             { name: 'value', value },
             { name: 'by', value: by },
-            ...(arity === 3 ? [{ name: 'third', value: intValue(2) }] : []),
+            ...(arity === 3 ? [{ name: 'third', value: intValue(name === 'bitstring_agg' ? 9 : 2) }] : []),
           ]);
     }),
   );
@@ -63,7 +73,7 @@ describe.each(
   const counts = [...new Set([Math.max(1, signature.argumentsMin), Math.min(signature.argumentsMax, 3)])];
   test.each(counts)('of %i arguments', (arity) => {
     const call = { all: false, distinct: false, sql: true, ...(arity > 1 && { arity }) } as const;
-    const argument = argumentOf(name, signature.argumentsMax > 1 && arity === 1 && /agg|concat/.test(name) ? 2 : arity);
+    const argument = argumentOf(name, signature.argumentsMax > 1 && arity === 1 && isJoining(name) ? 2 : arity);
     const fed = (start: number, end: number): AggregateState => {
       const made = state(call);
       const part = Uint32Array.from({ length: end - start }, (_, i) => start + i);

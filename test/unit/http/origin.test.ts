@@ -21,7 +21,7 @@ describe('CORS', () => {
     ]);
     expect(corsHeaders({ origins: ['*'], hosts }, 'http://x')).toEqual({
       'access-control-allow-origin': '*',
-      'access-control-expose-headers': 'ETag, X-Request-Id',
+      'access-control-expose-headers': 'ETag, Lake-Event, X-Request-Id',
     });
   });
   test('with a list the origin is echoed if it matches', () => {
