@@ -346,6 +346,18 @@ export class Lake {
     return eventsOf(this.#requests, options);
   }
 
+  /**
+   * The highest number of an event that an answer knew of so far: what a write of this client has done is not behind it.
+   * `after` of a query, or of the client of a replica.
+   */
+  get lastEvent(): number | undefined {
+    return this.#requests.lastEvent;
+  }
+  /** Makes a standby the writer of its bucket. @throws LakeFailure 409 where it is none */
+  async promote(): Promise<void> {
+    await this.#requests.send({ method: 'POST', path: ['promote'] });
+  }
+
   /** The branches of all pools. */
   branches(): Promise<{ readonly pool: PoolInfo; readonly branch: BranchInfo }[]> {
     return rowsOf(this.#requests, 'from :branches');

@@ -37,6 +37,8 @@ export interface QueryOptions {
    * up unless told.
    */
   readonly requestId?: string;
+  /** Number of an event that the answer is to know of, in the place of that of `connect`. */
+  readonly after?: number;
   readonly signal?: AbortSignal;
 }
 /** What the service read for a query; `updatedAt` is when this was told. */
@@ -138,13 +140,18 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   }
 
   async #send(format: Format, query: Readonly<Record<string, string>> = {}): Promise<Response> {
-    const { pool, branch, indexBase, requestId, signal } = this.#options;
+    const { pool, branch, indexBase, requestId, after, signal } = this.#options;
     const head = pool === undefined && branch === undefined ? undefined : { pool, branch };
     const response = await this.#requests.send({
       method: 'POST',
       path: ['query'],
       query,
-      headers: { Accept: mediaTypes[format], 'Content-Type': 'application/json', 'X-Request-ID': requestId },
+      headers: {
+        Accept: mediaTypes[format],
+        'Content-Type': 'application/json',
+        'X-Request-ID': requestId,
+        ...(after !== undefined && { 'Lake-After': String(after) }),
+      },
       text: this.text,
       body: JSON.stringify({ query: this.text, head, index_base: indexBase }),
       signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,

@@ -16,6 +16,11 @@ export interface ConnectOptions {
   readonly retriesMax?: number;
   /** `fetch` of the platform unless told. */
   readonly fetch?: typeof fetch;
+  /**
+   * Number of an event that answers are to know of, or what gives it: what was written at one service is read at its
+   * replica by `after: () => writer.lastEvent`. Where it does not come in time, that is a 504.
+   */
+  readonly after?: number | (() => number | undefined);
 }
 
 /** What a load takes: bytes or text at once or piece by piece. */
@@ -51,6 +56,8 @@ export const passing: ReadonlySet<number> = new Set([502, 503, 504]);
 /** Sends requests to one service; `base` is its address without a slash at the end. */
 export class Requests {
   readonly base: string;
+  /** The highest number of an event that an answer knew of. */
+  lastEvent: number | undefined;
   readonly #options: ConnectOptions;
 
   constructor(base: string, options: ConnectOptions) {
@@ -85,21 +92,26 @@ export class Requests {
   }
 
   async #once({ method, path, query = {}, headers = {}, body, signal }: RequestOptions): Promise<Response> {
-    const { token, fetch: send = fetch } = this.#options;
+    const { token, after, fetch: send = fetch } = this.#options;
+    const event = typeof after === 'function' ? after() : after;
     const secret = typeof token === 'function' ? await token() : token;
     const search = new URLSearchParams(given(query)).toString();
     const sent = await bodyOf(body);
-    return send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
+    const response = await send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
       method,
       headers: given({
         ...this.#options.headers,
         ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+        ...(event !== undefined && { 'Lake-After': String(event) }),
         ...headers,
       }),
       ...(sent !== undefined && { body: sent }),
       ...(sent instanceof ReadableStream && { duplex: 'half' }),
       ...(signal && { signal }),
     } as RequestInit);
+    const known = response.headers.get('lake-event');
+    if (known !== null) this.lastEvent = Math.max(this.lastEvent ?? 0, Number(known));
+    return response;
   }
 }
 

@@ -568,6 +568,27 @@ describe('requests', () => {
   });
 });
 
+test('an answer knows of the event that is asked for, and tells of which it knows', async () => {
+  const quick = await startService(['-after.wait', '50ms']);
+  const writer = connect(quick.url);
+  expect(writer.lastEvent).toBeUndefined();
+  const pool = await writer.createPool('p', { keys: [['k']] });
+  await pool.branch('main').insert([{ k: 1 }]);
+  const event = writer.lastEvent!;
+  expect(event).toBe(quick.lake.lastEventId());
+  const reader = connect(quick.url, { after: () => writer.lastEvent });
+  expect(await reader.query('from p').all()).toEqual([{ k: 1n }]);
+  expect(reader.lastEvent).toBe(event);
+  const late = { status: 504, message: expect.stringContaining(`the lake is at event ${event}`) as string };
+  await expect(writer.query('values 1', { after: event + 1 }).all()).rejects.toMatchObject(late);
+  const ahead = connect(quick.url, { after: event + 1, retriesMax: 0 });
+  await expect(ahead.pool('p').branch('main').tip()).rejects.toMatchObject(late);
+  // One of a query is in the place of that of the client.
+  expect(await ahead.query('values 1', { after: event }).all()).toEqual([1n]);
+  await expect(writer.promote()).rejects.toMatchObject({ status: 409 });
+  await quick.close();
+});
+
 test('a transaction is all or nothing, with one event each', async () => {
   const one = await newBranch();
   const two = await newBranch();

@@ -30,7 +30,7 @@ const python = async (...args: readonly string[]): Promise<string> => {
 describe.skipIf(lacksPython())('the client (python3)', () => {
   let service: TestService;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService(['-after.wait', '50ms']);
   });
   afterAll(() => service.close());
   const cases = [...readFileSync(script, 'utf8').matchAll(/^def test_(\w+)\(/gm)].map(([, name]) => name!);

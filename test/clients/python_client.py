@@ -24,6 +24,7 @@ from lake_data_service import (
     Symbol,
     Time,
     TypeValue,
+    Unavailable,
     connect,
 )
 
@@ -248,6 +249,31 @@ def test_notebooks_show_tables():
     html = lake.query("values {a:1,b:'<b>'},{a:2}")._repr_html_()
     assert "<th>a</th><th>b</th>" in html and "&lt;b&gt;" in html and html.count("<tr>") == 3, html
     assert "first 20 rows" in lake.query("unnest [" + ",".join(["1"] * 30) + "]")._repr_html_()
+
+
+def test_an_answer_knows_of_the_event_that_is_asked_for():
+    pool = fresh()
+    pool.branch().load([{"k": 1}])
+    event = lake.last_event()
+    assert event > 0, event
+    reader = connect(lake._transport.url, after=lake.last_event)
+    same(reader.last_event(), None)
+    same(reader.query(f"from {pool.name}").rows(), [{"k": 1}])
+    assert reader.last_event() >= event
+    same(lake.query(f"from {pool.name}", after=event).rows(), [{"k": 1}])
+    for read in (
+        lambda: lake.query("values 1", after=event + 1000).rows(),
+        lambda: connect(lake._transport.url, after=event + 1000, retries=0).pool(pool.name).branch().tip(),
+    ):
+        said = raises(Unavailable, read)
+        assert said.status == 504 and f"Lake-After {event + 1000}: the lake is at event " in said.message, said.message
+    # One of a query is in the place of that of the client.
+    same(connect(lake._transport.url, after=event + 1000).query("values 1", after=event).rows(), [1])
+
+
+def test_what_is_no_standby_is_not_promoted():
+    said = raises(Conflict, lake.promote)
+    assert "standby" in said.message, said.message
 
 
 def test_threads_share_a_client():

@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from .events import Event, events_of
 from .query import MEDIA_TYPES, Query
-from .transport import Body, Token, Transport, json_headers
+from .transport import After, Body, Token, Transport, json_headers
 from .values import name_text, sup_text
 
 _PIECE = 1 << 16
@@ -33,13 +33,16 @@ def connect(
     timeout: Optional[float] = None,
     retries: int = 2,
     context: Optional[ssl.SSLContext] = None,
+    after: After = None,
 ) -> Lake:
     """A service to talk to: ``http://HOST:PORT``, ``https://HOST`` or ``unix:PATH``.
 
     ``url`` and ``key`` are those of the environment (``LAKE_URL``, ``LAKE_TOKEN``) unless told; ``key`` may be a function
     that is asked before each request. ``timeout``: seconds without a byte before a request fails; none unless told.
-    ``retries``: how often a request that may be repeated is sent again. ``context``: whom to trust by TLS. No connection
-    is made before the first request.
+    ``retries``: how often a request that may be repeated is sent again. ``context``: whom to trust by TLS. ``after``: number
+    of an event that answers are to know of, or a function that gives it: what was written at one service is read at its
+    replica by ``after=writer.last_event``; ``Unavailable`` where it does not come in time. No connection is made before
+    the first request.
     """
     return Lake(
         Transport(
@@ -48,6 +51,7 @@ def connect(
             timeout=timeout,
             retries=retries,
             context=context,
+            after=after,
         )
     )
 
@@ -156,10 +160,19 @@ class Lake:
         return Transacted(made["transaction"], tuple(made["commits"]))
 
     def query(
-        self, text: str, *, pool: Optional[str] = None, branch: Optional[str] = None, index_base: Optional[int] = None
+        self,
+        text: str,
+        *,
+        pool: Optional[str] = None,
+        branch: Optional[str] = None,
+        index_base: Optional[int] = None,
+        after: Optional[int] = None,
     ) -> Query:
-        """A query that runs when it is read. ``pool`` and ``branch``: what a text reads that names none."""
-        return Query(self._transport, text, pool=pool, branch=branch, index_base=index_base)
+        """A query that runs when it is read. ``pool`` and ``branch``: what a text reads that names none.
+
+        ``after``: number of an event that the answer is to know of, in the place of that of ``connect``.
+        """
+        return Query(self._transport, text, pool=pool, branch=branch, index_base=index_base, after=after)
 
     def pool(self, name: str) -> Pool:
         """By name or id; whether there is one shows when it is used."""
@@ -201,6 +214,17 @@ class Lake:
         ``NotFound`` where the events after that one are no longer kept.
         """
         return events_of(self._transport, after, retry_max)
+
+    def last_event(self) -> Optional[int]:
+        """The highest number of an event that an answer knew of so far: no write of this client is behind it.
+
+        For ``after`` of a query, or of ``connect`` to a replica.
+        """
+        return self._transport.last_event
+
+    def promote(self) -> None:
+        """Makes a standby the writer of its bucket; ``Conflict`` where it is none."""
+        self._transport.send("POST", ["promote"]).read()
 
     def version(self) -> str:
         """Of the service."""

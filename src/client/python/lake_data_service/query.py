@@ -51,6 +51,7 @@ class Query:
         pool: Optional[str] = None,
         branch: Optional[str] = None,
         index_base: Optional[int] = None,
+        after: Optional[int] = None,
     ) -> None:
         self.text = text
         #: What the text may not mean as it was written, such as names that no row has; known once it has run.
@@ -62,6 +63,7 @@ class Query:
             self._body["head"] = head
         if index_base is not None:
             self._body["index_base"] = index_base
+        self._after = None if after is None else str(after)
 
     def __iter__(self) -> Iterator[Any]:
         return self._rows(None)
@@ -139,7 +141,12 @@ class Query:
             "POST",
             ["query"],
             query=query,
-            headers={"Accept": MEDIA_TYPES[format], "Content-Type": "application/json", "X-Request-ID": uuid.uuid4().hex},
+            headers={
+                "Accept": MEDIA_TYPES[format],
+                "Content-Type": "application/json",
+                "X-Request-ID": uuid.uuid4().hex,
+                "Lake-After": self._after,
+            },
             body=json.dumps(self._body).encode(),
         )
 

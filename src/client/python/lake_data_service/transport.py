@@ -18,6 +18,7 @@ from .errors import error_of
 
 Body = Union[bytes, Iterable[bytes], None]
 Token = Union[str, Callable[[], str], None]
+After = Union[int, Callable[[], Optional[int]], None]
 
 _PASSING = frozenset((502, 503, 504))
 _LOST = (http.client.HTTPException, OSError)
@@ -58,13 +59,23 @@ class Transport:
     """Requests to one service."""
 
     def __init__(
-        self, url: str, *, token: Token, timeout: Optional[float], retries: int, context: Optional[ssl.SSLContext]
+        self,
+        url: str,
+        *,
+        token: Token,
+        timeout: Optional[float],
+        retries: int,
+        context: Optional[ssl.SSLContext],
+        after: After = None,
     ) -> None:
         self.url = url.rstrip("/")
         self._token = token
         self._timeout = timeout
         self._retries = retries
         self._context = context
+        self._after = after
+        #: The highest number of an event that an answer knew of.
+        self.last_event: Optional[int] = None
         self._idle: List[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         if url.startswith("unix:"):
@@ -114,7 +125,8 @@ class Transport:
 
     def _once(self, method: str, target: str, headers: Mapping[str, str], body: Body, may_repeat: bool) -> Answer:
         token = self._token() if callable(self._token) else self._token
-        all_headers = dict(headers)
+        after = self._after() if callable(self._after) else self._after
+        all_headers = {**({} if after is None else {"Lake-After": str(after)}), **headers}
         if token:
             all_headers["Authorization"] = f"Bearer {token}"
         # The service may have closed a connection that was idle; what cannot be sent twice gets a new one.
@@ -132,10 +144,15 @@ class Transport:
         try:
             # What has a length is sent with it.
             connection.request(method, target, body=body, headers=headers, encode_chunked=not isinstance(body, (bytes, type(None))))
-            return Answer(self, connection, connection.getresponse())
+            answer = Answer(self, connection, connection.getresponse())
         except BaseException:
             connection.close()
             raise
+        known = answer.headers.get("lake-event")
+        if known is not None:
+            with self._lock:
+                self.last_event = max(self.last_event or 0, int(known))
+        return answer
 
     def _take(self) -> Optional[http.client.HTTPConnection]:
         with self._lock:
