@@ -67,7 +67,6 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const directory = lakeFolder(io.cwd, config.lakeDirectory);
   const from = fromPolicyOf(config.from, io.cwd);
   makeFolder(directory);
-  const owner = config.listen.map(listenText).join(', ');
   const watch = new MachineWatch();
   const recorder = await beginRecording(config, {
     cwd: io.cwd,
@@ -77,8 +76,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     },
   });
   const inspect = recorder || config.inspect.on ? watch.inspect : undefined;
-  const store = config.store && (await openStore(config.store, { log, owner, shutdownMs: config.shutdownMs }));
-  const follow = config.follow && (await openFollow(config.follow, { log, owner, shutdownMs: config.shutdownMs }));
+  const store = config.store && (await openStore(config.store, { log, shutdownMs: config.shutdownMs }));
+  const follow = config.follow && (await openFollow(config.follow, { log, shutdownMs: config.shutdownMs }));
   const bucketAddress = store?.address ?? follow?.address;
   const objects = openLakeObjects(directory, bucketAddress, 'main');
   const packs: PackOptions = {
@@ -106,6 +105,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   const earlyListener = await listenEarly(config, (fault) => {
     log.error({ err: fault }, 'certificate');
   });
+  const owner = ownerText(earlyListener.names);
+  const follower = follow?.follower(owner);
   const lake = await openLake({
     directory,
     objects,
@@ -113,8 +114,8 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     retryKeepMs: config.retryKeepMs,
     nameBytesMax: config.nameBytesMax,
     owner,
-    ...(store && { store: store.copy }),
-    ...(follow && { follow: follow.follower }),
+    ...(store && { store: store.copy(owner) }),
+    ...(follower && { follow: follower }),
     snapshots: { bytesMax: Math.floor(config.memoryBytesMax / 8) },
     ...noted(log),
     ...(packs.objectsMin > 0 && { packs }),
@@ -179,10 +180,10 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     throw problem;
   });
   const writer =
-    follow && config.follow?.url
+    follower && config.follow?.url
       ? watchEvents({
           ...config.follow,
-          heard: (event) => follow.follower.heard(event),
+          heard: (event) => follower.heard(event),
           report: (fault) => {
             log.warn({ err: fault }, 'events of the writer');
           },
@@ -260,6 +261,9 @@ const checkSyslog = ({ syslog }: ServeConfig, guarded: boolean): void => {
       `${address}: ${why}, and syslog has no keys: -syslog.pool names the pool that anyone who reaches the port may write`,
     );
 };
+
+/** Where the service is, with the ports that it got, for those that find its lock or its segments in a bucket. */
+const ownerText = (names: readonly string[]): string => names.map((name) => name.replace(/^http:\/\//, '')).join(', ');
 
 /** Whether others than people of this machine may reach an address; what systemd opened may be anything. */
 const isReachable = (address: ListenAddress): boolean =>

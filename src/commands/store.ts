@@ -44,30 +44,30 @@ export const openCheckedBucket = async (address: S3Options): Promise<Bucket> => 
   }
 };
 
-/** The copy of a lake, for `lake serve`. */
+/** The copy of a lake, for `lake serve`; `at`: where the service listens, which is known later. */
 export const openStore = async (
   config: StoreConfig,
-  { log, owner, shutdownMs }: StoreParts,
-): Promise<{ readonly address: S3Options; readonly copy: LakeStore }> => {
+  parts: StoreParts,
+): Promise<{ readonly address: S3Options; readonly copy: (at: string) => LakeStore }> => {
   const address = await addressOf(config);
   const bucket = await openCheckedBucket(address);
   const { openLakeStore } = await import('../lake/store/copy.ts');
-  return { address, copy: openLakeStore(storeOptions(config, bucket, { log, owner, shutdownMs })) };
+  return { address, copy: (at) => openLakeStore(storeOptions(config, bucket, at, parts)) };
 };
 /** What a service has for its buckets. */
 interface StoreParts {
   readonly log: Logger;
-  readonly owner: string;
   readonly shutdownMs: number;
 }
 const storeOptions = (
   { ack, graceMs, cacheBytesMax, leaseMs, takesOver }: StoreConfig,
   bucket: Bucket,
-  { log, owner, shutdownMs }: StoreParts,
+  at: string,
+  { log, shutdownMs }: StoreParts,
 ): StoreOptions => ({
   bucket,
   ack,
-  address: `${hostname()}, ${owner}`,
+  address: `${hostname()}, ${at}`,
   graceMs,
   cache: { bytesMax: cacheBytesMax, lookMs: cacheLookMs },
   closeMsMax: shutdownMs,
@@ -78,25 +78,26 @@ const storeOptions = (
   },
 });
 
-/** What feeds a replica, for `lake serve`. */
+/** What feeds a replica, for `lake serve`; `at` as of `openStore`. */
 export const openFollow = async (
   config: FollowConfig,
   parts: StoreParts,
-): Promise<{ readonly address: S3Options; readonly follower: LakeFollower }> => {
+): Promise<{ readonly address: S3Options; readonly follower: (at: string) => LakeFollower }> => {
   const address = await addressOf(config);
   const { openBucket } = await import('../store/s3.ts');
   const { openFollower } = await import('../lake/store/follow.ts');
   const bucket = config.standby ? await openCheckedBucket(address) : openBucket(address);
   const { log } = parts;
-  const follower = openFollower({
-    bucket,
-    ...(config.standby && { standby: storeOptions(config.standby, bucket, parts) }),
-    pollMs: config.pollMs,
-    graceMs: config.graceMs,
-    cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
-    noted: (text) => {
-      log.warn(text);
-    },
-  });
+  const follower = (at: string): LakeFollower =>
+    openFollower({
+      bucket,
+      ...(config.standby && { standby: storeOptions(config.standby, bucket, at, parts) }),
+      pollMs: config.pollMs,
+      graceMs: config.graceMs,
+      cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
+      noted: (text) => {
+        log.warn(text);
+      },
+    });
   return { address, follower };
 };
