@@ -16,6 +16,7 @@ import type { WorkerPool } from '../workers/pool.types.ts';
 import { onConnection } from './connections/http2.ts';
 import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
+import { whyNoWrites } from './readiness.ts';
 import type { Runs } from './runs.ts';
 import type { SyslogFigures } from './syslog/figures.ts';
 
@@ -181,6 +182,10 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_store_behind_records', help: 'Log records that are not in the bucket yet' },
   { name: 'lake_store_behind_seconds', help: 'Age of the oldest log record that is not in the bucket yet' },
   { name: 'lake_store_fenced', help: '1 when another service has taken over the bucket, else 0' },
+  {
+    name: 'lake_store_failing',
+    help: '1 while nothing can be put into the bucket, else 0; with -store.ack bucket writes are refused meanwhile',
+  },
   { name: 'lake_store_requests_total', help: 'Requests sent to the store by the main thread' },
   { name: 'lake_store_retries_total', help: 'Requests sent to the store again' },
   { name: 'lake_store_sent_bytes_total', help: 'Bytes put into the bucket' },
@@ -244,7 +249,7 @@ const readings = (
   ) => one(() => workers.threads().reduce((sum, thread) => sum + read(thread), read(diskTotals)));
   return {
     lake_build_info: () => [[1, { version }]],
-    lake_ready: one(() => (lake.status().state === 'ready' ? 1 : 0)),
+    lake_ready: one(() => (whyNoWrites(lake) === undefined ? 1 : 0)),
     lake_http_received_bytes_total: one(() => traffic.bytes('bytesRead')),
     lake_http_sent_bytes_total: one(() => traffic.bytes('bytesWritten')),
     lake_http_connections: one(() => traffic.open),
@@ -271,6 +276,7 @@ const readings = (
     lake_store_behind_records: store(({ behindRecords }) => behindRecords),
     lake_store_behind_seconds: store(({ behindMs }) => behindMs / 1000),
     lake_store_fenced: store(({ fenced }) => (fenced === undefined ? 0 : 1)),
+    lake_store_failing: store(({ fault }) => (fault === undefined ? 0 : 1)),
     lake_follow_segment: follow(({ segment }) => segment),
     lake_follow_behind_seconds: follow(({ behindMs }) => behindMs / 1000),
     lake_follow_failing: follow(({ fault }) => (fault === undefined ? 0 : 1)),

@@ -217,7 +217,7 @@ describe('faults', () => {
     const waiting = load(lake, 1);
     await until(() => expect(lake.figures().store!.fault).toBeDefined());
     expect(await messageOf(load(lake, 2))).toMatch(
-      /^store s3:\/\/lakes\/a: putting log\/\d+ failed \(\d+ tries\): 503/,
+      /^store s3:\/\/lakes\/a: putting (log\/\d+|lease\/\w+) failed \(\d+ tries\): 503/,
     );
     expect(await keysOf(lake)).toEqual([]);
     proxy.faultOf = () => undefined;
@@ -225,6 +225,29 @@ describe('faults', () => {
     await load(lake, 3);
     expect(await keysOf(lake)).toEqual(['1', '3']);
   });
+
+  test.each(['bucket', 'local'] as const)(
+    'ack %s: that the store is away is known before anybody writes',
+    async (ack) => {
+      const { proxy } = await startStore();
+      const { lake } = await openStored(await temporaryDirectory(), proxy.endpoint, { ack, leaseMs: 200 });
+      await newPool(lake);
+      await until(() => expect(lake.figures().store!.behindRecords).toBe(0));
+      proxy.faultOf = () => '503';
+      const said = /^store s3:\/\/lakes\/a: putting lease\/\w{16} failed \(\d+ tries\): 503/;
+      await until(() => expect(lake.figures().store!.fault).toMatch(said));
+      if (ack === 'local') expect(lake.figures().store!.refusing).toBeUndefined();
+      else {
+        expect(lake.figures().store!.refusing).toMatch(said);
+        expect(await messageOf(load(lake, 1))).toMatch(said);
+      }
+      proxy.faultOf = () => undefined;
+      await until(() => expect(lake.figures().store!.fault).toBeUndefined());
+      expect(lake.figures().store!.refusing).toBeUndefined();
+      await load(lake, 2);
+      expect(await keysOf(lake)).toEqual(['2']);
+    },
+  );
 
   test('no segment names an object that is not there', async () => {
     const { proxy, keys } = await startStore();

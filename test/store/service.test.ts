@@ -9,6 +9,7 @@ import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
+import { startFaultProxy } from '../support/fault-proxy.ts';
 import { runProgram } from '../support/lake-command.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 
@@ -35,10 +36,10 @@ const newFolder = (): string => {
   folders.push(folder);
   return folder;
 };
-const start = async (prefix: string, flags: readonly string[] = [], lake = newFolder()): Promise<Service> => {
+const start = async (prefix: string, flags: readonly string[] = [], endpoint = store.endpoint): Promise<Service> => {
   const service = await startBuiltService({
-    lake,
-    flags: ['-workers', '1', '-store', `s3://lakes/${prefix}`, '-store.endpoint', store.endpoint, ...flags],
+    lake: newFolder(),
+    flags: ['-workers', '1', '-store', `s3://lakes/${prefix}`, '-store.endpoint', endpoint, ...flags],
   });
   services.push(service);
   return service;
@@ -228,6 +229,38 @@ describe(`services on a bucket (SEED=${seed})`, () => {
     const again = await start('local', ['-store.takeover']);
     expect(await keysOf(again)).toHaveLength(19);
     expect(await again.end()).toBe(0);
+  }, 120_000);
+
+  test('with the store away a writer with ack bucket is not ready and says why, until the store is back', async () => {
+    const proxy = await startFaultProxy(store.endpoint);
+    const flags = ['-store.ack', 'bucket', '-store.lease', '1s'];
+    const service = await start('away', flags, proxy.endpoint);
+    const get = async (path: string): Promise<string> => {
+      const answer = await fetch(`${service.address}${path}`);
+      return `${answer.status} ${await answer.text()}`;
+    };
+    const figures = async (): Promise<readonly string[]> =>
+      (await get('/metrics')).match(/^lake_(ready|store_failing) \d$/gm)!;
+    await makePool(service);
+    expect((await post(`${service.address}/pool/p/branch/main`, '{"k":1}')).status).toBe(200);
+    expect(await figures()).toEqual(['lake_ready 1', 'lake_store_failing 0']);
+    proxy.faultOf = () => '503';
+    // Nobody writes: what tells is that it cannot give its sign of life.
+    while ((await get('/ready')).startsWith('200')) await later(50);
+    const why =
+      /^503 no writes until the bucket is back \(-store.ack bucket\), queries are answered: store s3:\/\/lakes\/away: putting lease\/\w+ failed/;
+    expect(await get('/ready')).toMatch(why);
+    expect(await get('/status')).toMatch(why);
+    expect(await figures()).toEqual(['lake_ready 0', 'lake_store_failing 1']);
+    expect((await post(`${service.address}/pool/p/branch/main`, '{"k":2}')).status).toBe(503);
+    expect(await keysOf(service)).toEqual([1]);
+    proxy.faultOf = () => undefined;
+    while (!(await get('/ready')).startsWith('200 ready')) await later(50);
+    expect(await get('/status')).toBe('200 ok');
+    expect((await post(`${service.address}/pool/p/branch/main`, '{"k":3}')).status).toBe(200);
+    expect(await keysOf(service)).toEqual([1, 3]);
+    expect(await service.end()).toBe(0);
+    await proxy.close();
   }, 120_000);
 
   test('a lake is cloned between folders and buckets while it is in use, and a bucket is checked', async () => {

@@ -6,8 +6,9 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
 import { elasticInfo, sendElastic, wantsElastic } from '../ingest/elastic.ts';
+import { readyText, whyNoWrites, whyNotReady } from '../readiness.ts';
 import { sendText, sendValue } from '../reply.ts';
-import { type Route, route, type Service } from '../route.ts';
+import { type Route, route } from '../route.ts';
 import { AuthMethod, Identity, Version } from '../schemas.ts';
 import { consoleFile, hasPage, sendPage, wantsPage } from '../static-pages.ts';
 
@@ -37,7 +38,7 @@ export const serviceRoutes: readonly Route[] = [
     path: '/status',
     summary: 'Health: ok, or why writes are refused',
     description:
-      'Any method will do. It is 503 where the disk is full or the log cannot be written: what is there can still be read.',
+      'Any method will do. It is 503 where the disk is full, the log cannot be written, or the bucket is away that commits wait for: what is there can still be read.',
     need: 'open',
     open: true,
     anyMethod: true,
@@ -48,8 +49,7 @@ export const serviceRoutes: readonly Route[] = [
     },
     errors: [],
     handler: async ({ service, reply }) => {
-      const { state, reason } = service.lake.status();
-      const why = state === 'ready' ? service.lake.full() : `${state}${reason ? `: ${reason}` : ''}`;
+      const why = whyNoWrites(service.lake);
       return sendText(reply, why === undefined ? 200 : 503, 'text/plain; charset=utf-8', why ?? 'ok');
     },
   }),
@@ -60,7 +60,7 @@ export const serviceRoutes: readonly Route[] = [
     path: '/ready',
     summary: 'Whether work is taken: ready, or 503 and why not',
     description:
-      'For load balancers: 503 while the service opens its lake, ends, has a pool that it cannot read, or is no longer the writer of its bucket.',
+      'For load balancers: 503 while the service opens its lake, ends, has a pool that it cannot read, is no longer the writer of its bucket, or refuses writes since the bucket is away that commits wait for (`-store.ack bucket`). In the last two cases queries are answered.',
     need: 'open',
     open: true,
     preflight: true,
@@ -201,31 +201,6 @@ export const serviceRoutes: readonly Route[] = [
     },
   }),
 ];
-
-/** Everybody may ask: pools are not named. */
-const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): string | undefined => {
-  const { state } = lake.status();
-  if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
-  const { store, follow } = lake.figures();
-  const ended = store?.fenced ?? follow?.ended;
-  if (ended !== undefined) return ended;
-  const { length } = lake.unreadable();
-  return length === 0
-    ? undefined
-    : `${length} ${length === 1 ? 'pool' : 'pools'} cannot be read: the log says why, lake fsck -repair mends`;
-};
-
-const readyText = ({ lake }: Pick<Service, 'lake'>): string => {
-  const { store, follow } = lake.figures();
-  if (follow) {
-    const seconds = (follow.behindMs / 1000).toFixed(1);
-    const fault = follow.fault === undefined ? '' : `: ${follow.fault}`;
-    return `ready; a replica of ${follow.store}, at segment ${follow.segment}, which was all ${seconds} s ago${fault}; ${follow.writer} is the writer`;
-  }
-  if (!store) return 'ready';
-  const seconds = (store.behindMs / 1000).toFixed(1);
-  return `ready; the bucket is ${store.behindRecords} records and ${seconds} s behind${store.fault === undefined ? '' : `: ${store.fault}`}`;
-};
 
 /** Where the page came over HTTPS, also by a proxy that is not listed, the cookie is to be sent over HTTPS alone. */
 const cameByHttps = ({ protocol, headers }: Pick<FastifyRequest, 'protocol' | 'headers'>): boolean =>

@@ -222,10 +222,14 @@ class LakeCopy implements LakeStore {
   check(): void {
     if (this.fence) throw this.fence;
     // Those that wait already go on doing so.
-    if (this.waits && this.fault !== undefined) throw this.unreachable();
+    if (this.waits && this.away() !== undefined) throw this.unreachable();
+  }
+  /** The last fault of what was put, records or signs of life. */
+  private away(): unknown {
+    return this.fault ?? this.lease.fault;
   }
   private unreachable(): LakeError {
-    const { fault } = this;
+    const fault = this.away();
     if (fault instanceof LakeError) return fault;
     const text = fault instanceof Error ? fault.message : 'the service is closing';
     return new LakeError('store-unreachable', { store: this.bucket.name, what: 'the log', tries: 1, fault: text });
@@ -264,6 +268,7 @@ class LakeCopy implements LakeStore {
       try {
         await this.putNext();
         this.fault = undefined;
+        this.lease.fault = undefined;
       } catch (fault) {
         if (this.fence) return;
         if (this.fault === undefined) this.lake!.report(fault);
@@ -468,13 +473,15 @@ class LakeCopy implements LakeStore {
 
   figures(): StoreFigures {
     const { requests, retries, sentBytes, receivedBytes, lists } = this.bucket.counts;
+    const fault = this.away();
+    const text = fault instanceof Error ? fault.message : String(fault);
     return {
       store: this.bucket.name,
       segment: this.tip.segment,
       behindRecords: (this.newest?.number ?? 0) - this.tip.last,
       behindMs: this.behindSince === undefined ? 0 : performance.now() - this.behindSince,
       ...(this.fence && { fenced: this.fence.message }),
-      ...(this.fault !== undefined && { fault: this.fault instanceof Error ? this.fault.message : String(this.fault) }),
+      ...(fault !== undefined && { fault: text, ...(this.waits && !this.fence && { refusing: text }) }),
       requests,
       retries,
       sentBytes,

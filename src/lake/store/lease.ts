@@ -26,6 +26,8 @@ interface Lease {
 const leaseKey = (writer: string): string => `lease/${writer}`;
 const renewalsPerLease = 4;
 const looksPerLease = 8;
+/** One that could not be renewed is tried again so soon at the latest. */
+const retryMsMax = 1000;
 /** Of a writer that has none. */
 const msDefault = 10_000;
 
@@ -38,6 +40,8 @@ export class OwnLease {
   private timer: NodeJS.Timeout | undefined;
   private putting: Promise<void> = Promise.resolve();
   private isOver = false;
+  /** Why it could not be renewed, until something was put again: the bucket is away, though nobody may be writing. */
+  fault: unknown;
 
   constructor(bucket: Bucket, writer: Writer, ms: number) {
     this.bucket = bucket;
@@ -52,14 +56,23 @@ export class OwnLease {
     this.renewLater();
   }
   private renewLater(): void {
-    this.timer = setTimeout(() => {
-      // Who cannot reach the bucket is told so by the puts of segments.
-      this.putting = this.put()
-        .catch(() => undefined)
-        .finally(() => {
+    const ms = this.ms / renewalsPerLease;
+    this.timer = setTimeout(
+      () => {
+        this.putting = this.renew().finally(() => {
           if (!this.isOver) this.renewLater();
         });
-    }, this.ms / renewalsPerLease).unref();
+      },
+      this.fault === undefined ? ms : Math.min(ms, retryMsMax),
+    ).unref();
+  }
+  private async renew(): Promise<void> {
+    try {
+      await this.put();
+      this.fault = undefined;
+    } catch (fault) {
+      this.fault = fault;
+    }
   }
   private async put(released?: true): Promise<void> {
     const { id: writer, address } = this.writer;

@@ -29,6 +29,8 @@ export interface StoreFigures {
   readonly fenced?: string;
   /** The last fault, until something was put again. */
   readonly fault?: string;
+  /** Why new writes are refused although this is the writer: commits wait for a bucket that is away. */
+  readonly refusing?: string;
   readonly requests: number;
   readonly retries: number;
   readonly sentBytes: number;
