@@ -362,6 +362,46 @@ describe('what goes', () => {
     await until(() => expect(keys().filter((key) => key.startsWith('objects/'))).toEqual([]));
   });
 
+  test('objects that no commit came to name go after the next start, those of commits and newer ones stay', async () => {
+    const { proxy, server, keys } = await startStore();
+    const first = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(first.lake);
+    const keyOf = (id: string): string => `objects/${id.slice(38)}/${id}`;
+    const [named, removed, orphan] = [
+      await fileObject(first.lake, 1),
+      await fileObject(first.lake, 2),
+      await fileObject(first.lake, 3),
+    ];
+    await first.lake.pool('p').load('main', [named, removed]);
+    await first.bucket.putFile(keyOf(orphan.id), join(first.lake.directory, keyOf(orphan.id)));
+    await first.lake.close();
+    // All that was put is older than what is kept in any case.
+    const graceMs = 60_000;
+    for (const [key, stored] of server.objects)
+      server.objects.set(key, { ...stored, modifiedMs: stored.modifiedMs - 2 * graceMs });
+    const { lake, bucket, noted } = await openStored(await temporaryDirectory(), proxy.endpoint, {
+      graceMs,
+      sweepDelayMs: 1,
+    });
+    await until(() => expect(noted).toEqual(['s3://lakes/a: removed 1 data object of loads without a commit']));
+    const stay = [named, removed].map(({ id }) => keyOf(id)).sort();
+    expect(keys().filter((key) => key.startsWith('objects/'))).toEqual(stay);
+    // What is removed from the lake stays for its time, and so does what was put lately.
+    await lake.pool('p').deleteObjects('main', [removed.id]);
+    expect(await lake.pool('p').vacuum('main', { dryRun: false })).toEqual([removed.id]);
+    const late = `objects/00/${'0'.repeat(40)}`;
+    await bucket.put(late, Buffer.from('x'));
+    await lake.close();
+    // The last of the listing: when it went, the others were looked at.
+    const last = `objects/ff/${'f'.repeat(40)}`;
+    server.objects.set(`/lakes/a/${last}`, { bytes: Buffer.from('x'), meta: {}, etag: '"x"', modifiedMs: 1 });
+    const again = await openStored(await temporaryDirectory(), proxy.endpoint, { graceMs, sweepDelayMs: 1 });
+    await until(() => expect(again.noted).toEqual(noted));
+    await load(again.lake, 4);
+    expect(keys().filter((key) => key.startsWith('objects/'))).toEqual([...stay, late].sort());
+    expect([...first.faults, ...again.faults]).toEqual([]);
+  });
+
   test('the longest unused objects leave the disk, and come back', async () => {
     const { proxy } = await startStore();
     const { lake, objects } = await openStored(await temporaryDirectory(), proxy.endpoint, {

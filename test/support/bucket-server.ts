@@ -10,6 +10,7 @@ interface Stored {
   readonly bytes: Buffer;
   readonly meta: Readonly<Record<string, string>>;
   readonly etag: string;
+  readonly modifiedMs: number;
 }
 /** `objects`: by bucket and key, `/BUCKET/KEY`. `requests`: method and path with parameters of each. */
 export interface BucketServer {
@@ -50,14 +51,14 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
     const page = keys.slice(0, pageKeys);
     const items = page.map(
       (key) =>
-        `<Contents><Key>${escape(key.slice(start.length))}</Key><Size>${objects.get(key)!.bytes.length}</Size></Contents>`,
+        `<Contents><Key>${escape(key.slice(start.length))}</Key><Size>${objects.get(key)!.bytes.length}</Size><LastModified>${new Date(objects.get(key)!.modifiedMs).toISOString()}</LastModified></Contents>`,
     );
     const isMore = page.length < keys.length;
     return `<ListBucketResult><IsTruncated>${isMore}</IsTruncated>${isMore ? `<NextContinuationToken>${escape(page.at(-1)!)}</NextContinuationToken>` : ''}${items.join('')}</ListBucketResult>`;
   };
   const put = (key: string, bytes: Buffer, meta: Record<string, string>): string => {
     const etag = `"${md5(bytes)}"`;
-    objects.set(key, { bytes, meta, etag });
+    objects.set(key, { bytes, meta, etag, modifiedMs: Date.now() });
     return etag;
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -42,6 +42,7 @@ import {
 import { pruneLog } from './prune.ts';
 import { baseKey, encodeSegment, getSegment, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
 import type { AttachedLake, LakeStore, StoreFigures } from './store.types.ts';
+import { sweepObjects } from './sweep.ts';
 
 export interface StoreOptions {
   readonly bucket: Bucket;
@@ -55,6 +56,8 @@ export interface StoreOptions {
   readonly baseBytesMin?: number;
   /** How long a stop waits for what is not in the bucket. */
   readonly closeMsMax: number;
+  /** So long after the start it is looked for objects that no commit came to name; default a minute. */
+  readonly sweepDelayMs?: number;
   /** After this time without a sign of life another one may take over; default 10 s. */
   readonly leaseMs?: number;
   /** Another one that writes is not waited for. */
@@ -75,6 +78,7 @@ const retryMs = 1000;
 const segmentWorth = 16 << 10;
 const baseBytesMinDefault = 4 << 20;
 const leaseMsDefault = 10_000;
+const sweepDelayDefault = 60_000;
 
 interface Held {
   readonly place: LogPlace;
@@ -128,6 +132,8 @@ class LakeCopy implements LakeStore {
   private gone: (readonly [Id, number])[] = [];
   private goneTimer: NodeJS.Timeout | undefined;
   private stopTimer: NodeJS.Timeout | undefined;
+  private sweepTimer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> | undefined;
   private sinceBase = 0;
   private baseBytes = 0;
 
@@ -187,6 +193,33 @@ class LakeCopy implements LakeStore {
     if (begins !== undefined || this.opened.lacksBase) await this.copyWhole();
     await this.settled();
     this.removeGone();
+    this.sweepLater(this.tip.segment);
+  }
+  private sweepLater(segment: number): void {
+    const { graceMs, noted, sweepDelayMs = sweepDelayDefault } = this.options;
+    const { tables, report } = this.lake!;
+    this.sweepTimer = setTimeout(() => {
+      this.sweeping = sweepObjects({
+        bucket: this.bucket,
+        segment,
+        graceMs,
+        isNamed: (id) => tables.has('files', idBuffer(id)) || this.early.has(id),
+        named: () => tables.keys('files').map((key) => key.toString('hex')),
+        settled: () => this.settled(),
+        leaving: () => this.gone.map(([id]) => id),
+        ended: () => this.fence !== undefined || this.closing.signal.aborted,
+      }).then(
+        (count) => {
+          if (count > 0)
+            noted(
+              `${this.bucket.name}: removed ${count} data ${count === 1 ? 'object' : 'objects'} of loads without a commit`,
+            );
+        },
+        (fault: unknown) => {
+          if (!this.fence && !this.closing.signal.aborted) report(fault);
+        },
+      );
+    }, sweepDelayMs).unref();
   }
   /** What the log has behind the bucket's last record is to be put. */
   private takeRest(): void {
@@ -502,10 +535,12 @@ class LakeCopy implements LakeStore {
   async close(): Promise<void> {
     this.stop();
     clearTimeout(this.goneTimer);
+    clearTimeout(this.sweepTimer);
     await this.running;
     await this.making;
-    clearTimeout(this.stopTimer);
     for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
+    await this.sweeping;
+    clearTimeout(this.stopTimer);
     await this.cache?.close();
     // Who takes over finds all that there was.
     await this.lease.end(this.tip.last === this.newest?.number);
