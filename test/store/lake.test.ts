@@ -173,7 +173,9 @@ describe('one writer at a time', () => {
     expect(await messageOf(again())).toMatch(
       /^folder \S+ has records up to 2 that store s3:\/\/lakes\/a does not have: two \(writer \w+\) has written there since, up to record 2; move the folder away/,
     );
-    // The writer goes on.
+    // Its folder is a lake of its own; the writer goes on.
+    const alone = await openTestLake({ directory: one.lake.directory });
+    expect(await keysOf(alone)).toEqual(['1']);
     await load(two.lake, 3);
     expect(await keysOf(two.lake)).toEqual(['2', '3']);
   });
