@@ -15,6 +15,8 @@ export const int64Max = (1n << 63n) - 1n;
 export const uint64Max = (1n << 64n) - 1n;
 /** Whether a 64-bit signed integer can hold it. */
 export const fitsInt64 = (x: number | bigint): boolean => typeof x === 'number' || (x >= int64Min && x <= int64Max);
+/** What 64 bits of nanoseconds hold, as errors name it. */
+export const timesHeld = 'times are from 1677-09-21 to 2262-04-11';
 /** The least and the greatest number of a type of integers; beyond 53 bits the nearest floats. */
 export const boundsOf = (type: Type): { readonly least: number; readonly most: number } => {
   const bits = bitsOf(type);

@@ -389,7 +389,12 @@ const staysWithin = (type: PrimitiveType, values: Float64Array): boolean => {
   const high = isUnsigned(type) ? 2 ** bits : 2 ** (bits - 1);
   return values.every((x) => x >= low && x < high);
 };
-/** 64-bit arithmetic that wraps around, unless it is checked. @throws query-overflow */
+/** Of a result that leaves its type; that of times and durations is in nanoseconds. */
+export const overflow = (operation: string, type: PrimitiveType): LakeError =>
+  type === types.time || type === types.duration
+    ? new LakeError('query-time-overflow', { operation, type: type.name })
+    : new LakeError('query-overflow', { operation, type: type.name });
+/** 64-bit arithmetic that wraps around, unless it is checked. @throws query-overflow, query-time-overflow */
 const calculateExactly = (
   operator: ArithmeticOperator,
   type: PrimitiveType,
@@ -406,8 +411,7 @@ const calculateExactly = (
     if (mixedSigns && !checked && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
     else if (!zeros?.[i]) {
       const result = exact(operator, narrow(a), narrow(b));
-      if (checked && !isWithin(type, result))
-        throw new LakeError('query-overflow', { operation: `${a} ${operator} ${b}`, type: type.name });
+      if (checked && !isWithin(type, result)) throw overflow(`${a} ${operator} ${b}`, type);
       out[i] = result;
     }
   }
@@ -467,7 +471,7 @@ const negateKernelOf =
     for (let i = 0; i < length; i++) {
       const x = BigInt(v.values[i]!);
       if (!(unsigned ? x > limit - 1n : x === -limit)) out[i] = -x;
-      else if (sql) throw new LakeError('query-overflow', { operation: `-(${x})`, type: type.name });
+      else if (sql) throw overflow(`-(${x})`, type);
       else (bad ??= new Uint8Array(length))[i] = 1;
     }
     const result = numbers(type, narrowed(out));

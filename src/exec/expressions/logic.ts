@@ -113,7 +113,8 @@ export const unlessBeyond = (evaluate: () => Vector): Vector | undefined => {
   try {
     return evaluate();
   } catch (problem) {
-    if (problem instanceof LakeError && problem.code === 'query-overflow') return undefined;
+    if (problem instanceof LakeError && (problem.code === 'query-overflow' || problem.code === 'query-time-overflow'))
+      return undefined;
     throw problem;
   }
 };

@@ -1,5 +1,6 @@
 /** Expressions of the syntax tree to expressions of the plan. */
 import { RE2JS } from 're2js';
+import { daysOfMonth, fitsInt64, parseTime, timesHeld } from '../../vectors/literal.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import { intValue, missing, nullValue, stringValue, typeValue } from '../../vectors/value.ts';
 import { lowerAgg, lowerCall } from './calls.ts';
@@ -237,6 +238,9 @@ const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
   const time: PlanExpr = { kind: 'cast', operand: literal(stringValue(e.text)), type: types.time };
   const day: PlanExpr = e.type === 'date' ? { kind: 'call', name: 'bucket', arguments: [time, oneDay] } : time;
   const found = a.constant(day) ?? day;
+  const exact = parseTime(e.text);
+  if (exact !== undefined && !fitsInt64(exact))
+    return a.wrong(`${JSON.stringify(e.text)} is out of range: ${timesHeld}`, { start: e.textStart, end: e.end });
   return found.kind === 'literal' && found.value.type.kind === 'error'
     ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end })
     : found;
@@ -245,7 +249,7 @@ const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
 const faultOfTime = (text: string): string => {
   const m = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?.*)?$/.exec(text);
   if (!m) return `Could not find format for ${JSON.stringify(text)}`;
-  const [, , month = 0, day = 0, hour = 0, minute = 0, second = 0] = m.map(Number);
+  const [, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = m.map(Number);
   const part =
     month < 1 || month > 12
       ? 'month'
@@ -257,10 +261,10 @@ const faultOfTime = (text: string): string => {
             ? 'minute'
             : second > 59
               ? 'second'
-              : day > 28
+              : day > daysOfMonth(year, month)
                 ? 'day'
                 : 'year';
-  return `parsing time ${JSON.stringify(text)}: ${part} out of range`;
+  return `parsing time ${JSON.stringify(text)}: ${part} out of range${part === 'year' ? ` (${timesHeld})` : ''}`;
 };
 const oneDay = literal({ type: types.duration, data: 86_400_000_000_000 });
 

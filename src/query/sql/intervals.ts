@@ -123,7 +123,7 @@ const sum = (part: 'months' | 'rest', x: Lowered, y: Lowered): Lowered => {
   const left = x[part];
   const right = y[part];
   if (!left || !right) return left || right ? { [part]: left ?? right } : {};
-  return { [part]: { kind: 'arithmetic', operator: '+', left, right } };
+  return { [part]: { kind: 'arithmetic', operator: '+', left, right, sql: true } };
 };
 /** A product with a duration is one whatever the number's type. */
 const product = (x: PlanExpr, y: PlanExpr): PlanExpr => {
@@ -139,7 +139,7 @@ const product = (x: PlanExpr, y: PlanExpr): PlanExpr => {
     const value = BigInt(x.value.data as number) * BigInt(y.value.data as number);
     if (fitsInt64(value)) return literal({ type, data: integer(value) });
   }
-  const made: PlanExpr = { kind: 'arithmetic', operator: '*', left: x, right: y };
+  const made: PlanExpr = { kind: 'arithmetic', operator: '*', left: x, right: y, sql: true };
   return hasDuration(x) || hasDuration(y) ? asDuration(made) : made;
 };
 const isCount = (e: PlanExpr & { readonly kind: 'literal' }): boolean =>
@@ -174,7 +174,7 @@ const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): 
   const at = months
     ? callOf('add_months', time, operator === '-' ? product(months, literal(intValue(-1))) : months)
     : time;
-  return rest ? { kind: 'arithmetic', operator, left: at, right: rest } : at;
+  return rest ? { kind: 'arithmetic', operator, left: at, right: rest, sql: true } : at;
 };
 
 /** Dates among themselves and with whole numbers: days. Undefined where the query does not say that there are dates. */

@@ -109,14 +109,28 @@ with pa.OSFile('p.arrows', 'wb') as f:
   });
   test('whose times are beyond what a time holds are refused with the column', async () => {
     const made = python(String.raw`
-import pyarrow as pa
-t = pa.table({'far': pa.array([253402300799], pa.timestamp('s'))})
-with pa.OSFile('far.arrows', 'wb') as f:
-    with pa.ipc.new_stream(f, t.schema) as w: w.write_table(t)
+import datetime, pyarrow as pa, pyarrow.parquet as pq
+far = 253402300799
+kinds = {'s': pa.array([far], pa.timestamp('s')), 'ms': pa.array([far * 10**3], pa.timestamp('ms')), 'us': pa.array([far * 10**6], pa.timestamp('us'))}
+for name, day in [('first', datetime.date(1, 1, 1)), ('last', datetime.date(9999, 12, 31))]:
+    kinds[name + '32'] = pa.array([day], pa.date32())
+    kinds[name + '64'] = pa.array([day], pa.date64())
+for name, far in kinds.items():
+    t = pa.table({'far': far})
+    pq.write_table(t, f'{name}.parquet')
+    with pa.OSFile(f'{name}.arrows', 'wb') as f:
+        with pa.ipc.new_stream(f, t.schema) as w: w.write_table(t)
 `);
-    expect((await convert(made.file('far.arrows'), { from: 'arrows' })).error).toMatch(
-      /^arrows: column far: timestamp in s 253402300799 is outside of the years 1677 to 2262 \(byte \d+\)$/,
-    );
+    for (const kind of ['s', 'ms', 'us', 'first32', 'last32', 'first64', 'last64'])
+      for (const format of ['arrows', 'parquet'] as const) {
+        const { error, output } = await convert(made.file(`${kind}.${format}`), { from: format });
+        expect([kind, format, error, output]).toEqual([
+          kind,
+          format,
+          expect.stringMatching(/far: .* is outside of the years 1677 to 2262/),
+          '',
+        ]);
+      }
     made.close();
   });
 });

@@ -4,6 +4,7 @@
  */
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
+import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, integer, textError, underValue } from '../../../vectors/value.ts';
 import { type Vector, constant, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
@@ -11,7 +12,7 @@ import { supText } from '../../../vectors/sup/print.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from '../apply.ts';
-import { arithmetic } from '../arithmetic.ts';
+import { arithmetic, overflow } from '../arithmetic.ts';
 import { errors, overlay, wrapErrors } from '../rows.ts';
 import { movedBy, spanOf } from './spans.ts';
 
@@ -154,12 +155,17 @@ const spanned = (operator: '+' | '-', times: Vector, spans: Vector, length: numb
   }
   return out.finish();
 };
+/** Whole numbers as so many days. @throws query-time-overflow */
 const days = (v: Vector): Vector => {
   if (v.form === 'constant') return constant(days(v.inner), v.length);
   const flat = flatten(v);
   const out = new NumberBuilder(types.duration);
   if (flat.form !== 'number') return v;
-  for (let i = 0; i < flat.length; i++) out.push(integer(BigInt.asIntN(64, BigInt(flat.values[i]!) * nanosOfDay)));
+  for (let i = 0; i < flat.length; i++) {
+    const nanos = BigInt(flat.values[i]!) * nanosOfDay;
+    if (!fitsInt64(nanos)) throw overflow(`${flat.values[i]!} days`, types.duration);
+    out.push(integer(nanos));
+  }
   return out.finish();
 };
 /** A time that is no date has no days added: that an interval is meant, and of what, nobody can tell. */

@@ -7,6 +7,7 @@ import type { Value } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import type { SqlCast } from './cast.ts';
 import { spanOf } from './spans.ts';
+import { timesHeld } from '../../../vectors/literal.ts';
 import { faultOfSqlTime } from './texts.ts';
 
 /** The error of a value that has no cast. */
@@ -32,6 +33,7 @@ const reasonOf = (value: Value, type: SqlType): string | undefined => {
   switch (type.kind) {
     case 'date':
     case 'timestamp':
+      if (value.type === types.time) return timesHeld;
       return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
     case 'plain':
       return isInterval(type) && monthsIn(value) !== 0

@@ -387,13 +387,14 @@ const numbersToBool = (v: NumberVector): Vector => {
 
 const nanosOfDay = 86_400_000_000_000;
 const toTime = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vector => {
-  if (v.form === 'number' && v.type === types.time) return cutTimes(v, unit);
+  const cut = (flat: FlatVector): Vector => cutTimes(flat, unit, type, cast);
+  if (v.form === 'number' && v.type === types.time) return cut(v);
   if (!isText(v))
     return v.form === 'number' && type.kind === 'timestamp'
-      ? cutTimes(flatten(byModel(v, types.time, type, cast)), unit)
+      ? cut(flatten(byModel(v, types.time, type, cast)))
       : refuse(v, type, cast);
   const quick = timesOfStored(v) ?? timesOfBytes(v);
-  if (quick) return lift(quick, (flat) => cutTimes(flat, unit));
+  if (quick) return lift(quick, cut);
   const found = byText(
     v,
     type,
@@ -404,23 +405,27 @@ const toTime = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vect
     },
     (list) => numbersOf(types.time, list),
   );
-  return lift(found, (flat) => cutTimes(flat, unit));
+  return lift(found, cut);
 };
-/** Times cut down to the day, or rounded to a shorter unit. */
-const cutTimes = (v: FlatVector, unit: number): Vector => {
+/** Times cut down to the day, or rounded to a shorter unit. The first day and the last moment have no such times. */
+const cutTimes = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vector => {
   if (v.form !== 'number' || unit === 1) return v;
   const half = unit === nanosOfDay ? 0 : unit / 2;
   const out = new NumberBuilder(types.time);
+  const bad = new Uint8Array(v.length);
   const size = BigInt(unit);
   for (let i = 0; i < v.length; i++) {
     const x = typeof v.values[i] === 'number' && half === 0 ? v.values[i] : BigInt(v.values[i]!) + BigInt(half);
     if (typeof x === 'number') out.push(Math.floor(x / unit) * unit);
     else {
       const rest = x % size;
-      out.push(integer(x - rest - (rest < 0n ? size : 0n)));
+      const start = x - rest - (rest < 0n ? size : 0n);
+      const fits = fitsInt64(start);
+      if (!fits) bad[i] = 1;
+      out.push(fits ? integer(start) : 0);
     }
   }
-  return out.finish();
+  return settle(out.finish(), bad, v, type, cast);
 };
 
 /** What a named type says of its values is known, unless the query says more. */

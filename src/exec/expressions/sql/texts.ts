@@ -12,6 +12,7 @@ import {
   ipText,
   netText,
   shortestDigits,
+  timesHeld,
 } from '../../../vectors/literal.ts';
 import { type Exact, exactOf, exactOfText, exactText, unitsAt } from '../../../vectors/decimal.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
@@ -117,9 +118,7 @@ export const sqlTime = (text: string): number | bigint | 'range' | undefined => 
 /** What is wrong with the text of a time; undefined if nothing is known. */
 export const faultOfSqlTime = (text: string): string | undefined => {
   if (/^\s*[+-]?infinity\s*$/i.test(text)) return 'there is no infinite time here';
-  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text)
-    ? 'times are from 1677-09-21 to 2262-04-11'
-    : undefined;
+  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text) ? timesHeld : undefined;
 };
 
 /** `2.0`, `0.1`, `1e+20`: the shortest digits, and a point in whole numbers. */

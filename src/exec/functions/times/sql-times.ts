@@ -2,7 +2,7 @@
  * Times by formats as DuckDB has them, both ways, and buckets of times. All in UTC; parts that a format leaves out are
  * those of 1900-01-01.
  */
-import { daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
+import { daysOfDate, daysOfMonth, fitsInt64, timesHeld } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer } from '../../../vectors/value.ts';
 import { isoDay, isoWeek, momentAt, type FullMoment } from './date-parts.ts';
@@ -324,7 +324,8 @@ const dayOf = (p: Parts): number | undefined => {
   const day = p.day ?? 1;
   return outside(month, 1, 12) || outside(day, 1, daysOfMonth(year, month)) ? undefined : daysOfDate(year, month, day);
 };
-const timeOf = (p: Parts): Nanos | undefined => {
+/** Undefined for what is no time. */
+const timeOf = (p: Parts): Nanos | Refusal | undefined => {
   const day = dayOf(p);
   const noon = p.isAfternoon === undefined ? 0 : 12;
   if (
@@ -337,8 +338,9 @@ const timeOf = (p: Parts): Nanos | undefined => {
   const hour = noon === 12 ? ((p.hour ?? 12) % 12) + (p.isAfternoon ? 12 : 0) : (p.hour ?? 0);
   const seconds = day * 86_400 + hour * 3600 + ((p.minute ?? 0) - (p.offsetMinutes ?? 0)) * 60 + (p.second ?? 0);
   const nanos = BigInt(seconds) * 1_000_000_000n + BigInt(p.nanos ?? 0);
-  return fitsInt64(nanos) ? integer(nanos) : undefined;
+  return fitsInt64(nanos) ? integer(nanos) : beyond;
 };
+const beyond = new Refusal(`out of range: ${timesHeld}`);
 const noTime = new Refusal('text does not fit the format');
 const parsed = (text: string, format: string): Nanos | Refusal => {
   const found = formatOf(format);
@@ -461,6 +463,7 @@ export const sqlTimes: readonly FunctionRow[] = [
     [
       ['make_date(2024,2,29)', '2024-02-29T00:00:00Z'],
       ['make_date(2023,2,29)', 'error({message:"make_date: no such date",on:2023})'],
+      ['make_date(3000,1,1)', `error({message:"make_date: out of range: ${timesHeld}",on:3000})`],
     ],
   ),
   ...durationRows,
