@@ -16,8 +16,20 @@ export type LakeTask =
   | ({ readonly kind: 'set pool'; readonly poolId: string } & PoolSettings)
   | { readonly kind: 'delete pool'; readonly poolId: string }
   | { readonly kind: 'create view'; readonly name: string; readonly viewId: string }
-  | { readonly kind: 'replace view'; readonly viewId: string; readonly version: string }
-  | { readonly kind: 'drop view'; readonly viewId: string };
+  | ({ readonly kind: 'replace view'; readonly viewId: string; readonly version: string } & ViewTerms)
+  | {
+      readonly kind: 'rename view';
+      readonly viewId: string;
+      readonly version: string;
+      readonly name: string;
+      readonly from: string;
+    }
+  | ({ readonly kind: 'drop view'; readonly viewId: string } & ViewTerms);
+
+/** `from`: the version that the view must have, or nothing is done; absent: any. */
+interface ViewTerms {
+  readonly from?: string;
+}
 
 /** What of a pool can be set later; what is absent stays as it is. `identity`: paths of fields; none: no identity. */
 export interface PoolSettings {

@@ -1,5 +1,5 @@
 /**
- * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools, creates, replaces and drops views,
+ * The lake: starts, recovers, serves, closes. Creates, renames and deletes pools, creates, replaces, renames and drops views,
  * one job at a time; a pool's actor is spawned when its first write comes (`pool wanted`) and stopped when it has
  * ended. No I/O: `start`, `recover`, `work`, `shut down` and the pool come in through `provide()`.
  *

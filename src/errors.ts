@@ -51,6 +51,11 @@ export const errorTable = {
   },
   'view-exists': conflict('{view}: view already exists'),
   'view-not-found': absent('{view}: view not found'),
+  'view-moved': {
+    status: 412,
+    kind: 'precondition failed',
+    text: 'If-Match does not match: the view {view} is at version {version}',
+  },
   'branch-not-found': absent('"{branch}": branch not found'),
   'branch-exists': conflict('{pool}/{branch}: branch already exists'),
   'asof-malformed': bad('{time}: expected an RFC 3339 time, e.g. 2026-11-01T00:00:00Z'),
@@ -265,6 +270,9 @@ export const errorTable = {
   },
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} overflows {type}; as float64 it has a value: write x::double'),
+  'query-time-overflow': bad(
+    'query: {operation} overflows {type}, which is kept in nanoseconds: times are from 1677-09-21 to 2262-04-11, durations of 106,751 days at most',
+  ),
   'query-division': bad('query: {operation}: division by zero; nullif(divisor, 0) and TRY(..) give null there'),
   'query-aggregate': bad(
     'query: {aggregate} takes {wanted}, got {value}; write {aggregate}(x::{type}), or TRY_CAST(x AS {type}) to leave out what is none',
@@ -446,6 +454,9 @@ export const errorTable = {
   'size-negative': bad('{name}: {bytes}: expected a positive number of bytes (0 means the default)'),
   'branch-name-missing': bad('branch name is missing'),
   'tag-name-missing': bad('tag name is missing'),
+  'view-name-missing': bad('view name is missing'),
+  'view-query-missing': bad('view query is missing: send {"query":"from POOL"}, or {"name":"NAME"} to rename a view'),
+  'view-change-both': bad('query and name of a view cannot both be set: it gets another query, or another name'),
   'delete-both': bad('object_ids and where cannot both be set'),
   'delete-preview': bad('dryrun is for deletes by where, not for object_ids'),
   'delete-neither': bad('either object_ids or where must be set'),

@@ -323,7 +323,7 @@ describe('a view', () => {
   const made = (name: string, change: string): unknown =>
     expect.stringMatching(new RegExp(`^\\{view:"${name}",change:"${change}",version:0x[0-9a-f]{40}\\}$`));
   afterAll(async () => {
-    for (const name of ['big', 'named', 'top', 'base', 'second', 'fresh', 'counted'])
+    for (const name of ['big', 'named', 'top', 'base', 'second', 'fresh', 'counted', 'later', 'little'])
       await query(`drop view if exists ${name}`);
   });
 
@@ -384,6 +384,55 @@ describe('a view', () => {
     ]);
   });
 
+  test('gets another name with all its versions, and another text where it is there', async () => {
+    const id = async (text: string): Promise<string> => /0x[0-9a-f]{40}/.exec(await query(text))![0];
+    const first = await id('create view top as values 1');
+    expect(await query('alter view top (n) as select 2')).toEqual(made('top', 'replaced'));
+    expect(await query('ALTER VIEW top RENAME TO later')).toEqual(made('later', 'renamed'));
+    expect(await query('from later')).toBe('{n:2}');
+    expect(await query(`from later@${first}`)).toBe('1');
+    expect(await query('from later:log | values {name, query}')).toBe(
+      '{name:"later",query:"select 2"}\n{name:"later",query:"select 2"}\n{name:"later",query:"values 1"}',
+    );
+    expect(await errorOf('from top')).toContain('top: pool not found');
+    // Its name is free, and the new one is not.
+    expect(await query('create view top as values 3')).toEqual(made('top', 'created'));
+    for (const [text, error] of [
+      ['alter view top rename to later', 'later: view already exists'],
+      ['alter view top rename to top', 'top: view already exists'],
+      ['alter view top rename to orders', 'orders: pool already exists'],
+      ['alter view top rename to HEAD', 'view cannot be named "HEAD"'],
+      ['alter view top rename to ""', 'a view needs a name'],
+      ['alter view nowhere rename to there', 'nowhere: view not found'],
+      ['alter view nowhere as values 1', 'nowhere: view not found'],
+      ['alter view orders rename to there', 'orders: view not found'],
+      ['alter view top as select * from nowhere', 'nowhere: pool not found'],
+      ['alter view top as from top', 'view "top" reads itself'],
+    ])
+      expect([text, await errorOf(text!)]).toEqual([text, expect.stringContaining(error!)]);
+    expect(await query('alter view if exists nowhere rename to there')).toBe(
+      '{view:"nowhere",change:"unchanged",version:null}',
+    );
+    expect(await query('from top')).toBe('3');
+    expect(await query('drop view later')).toEqual(made('later', 'dropped'));
+    expect(await query('drop view top')).toEqual(made('top', 'dropped'));
+  });
+
+  test('changes under its own version alone (view-moved)', async () => {
+    const { version } = JSON.parse(
+      (await service.ask('POST', '/view', { headers: json, body: '{"name":"top","query":"values 1"}' })).body,
+    ) as { readonly version: string };
+    await query('create or replace view top as values 2');
+    const { status, body } = await service.ask('DELETE', '/view/top', {
+      headers: { ...json, 'if-match': `"${version}"` },
+    });
+    expect([status, body]).toEqual([
+      412,
+      expect.stringMatching(/the view top is at version .*"version":"0x[0-9a-f]{40}"/),
+    ]);
+    await query('drop view top');
+  });
+
   test('may read views, and never itself', async () => {
     await query('create view base as select no as n from orders');
     await query('create view second as from base | put m:=n+1');
@@ -441,11 +490,11 @@ describe('a view', () => {
 
   test('is made and dropped by the examples of the manual', async () => {
     const rows = sqlTable['Statements']!.filter(({ name }) => name.endsWith(' view'));
-    expect(rows.map(({ name }) => name)).toEqual(['create view', 'drop view']);
+    expect(rows.map(({ name }) => name)).toEqual(['create view', 'alter view', 'drop view']);
     const changes: string[] = [];
     for (const { query: text } of rows.flatMap(({ examples }) => examples))
       changes.push(/change:"(\w+)"/.exec(await query(text))![1]!);
-    expect(changes).toEqual(['created', 'dropped']);
+    expect(changes).toEqual(['created', 'renamed', 'unchanged']);
   });
 
   test('tells of its sources, and of its changes by events', async () => {

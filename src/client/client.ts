@@ -73,9 +73,8 @@ export interface PoolIdentity {
   } | null;
 }
 /**
- * A view at its newest version: a row of `from :views`. Ids are `0x` and 40 hexadecimal digits; `ts` is when the
- * version was made, in RFC 3339, `author` by whom, where the service knows. `columns`: names that its first columns
- * get, or null.
+ * A view at one of its versions. Ids are `0x` and 40 hexadecimal digits; `ts` is when the version was made, in RFC 3339,
+ * `author` by whom, where the service knows. `columns`: names that its first columns get, or null.
  */
 export interface ViewInfo {
   readonly id: string;
@@ -85,6 +84,11 @@ export interface ViewInfo {
   readonly author: string;
   readonly columns: readonly string[] | null;
   readonly query: string;
+}
+/** How the query of a view is read: names of its first columns, and from where its brackets count. */
+export interface ViewOptions {
+  readonly columns?: readonly string[];
+  readonly indexBase?: 0 | 1;
 }
 /** `commit`: its tip, all zeros while it is empty. `ts`: when it was made, in RFC 3339. */
 export interface BranchInfo {
@@ -311,6 +315,39 @@ export class Lake {
 
   pools(): Promise<PoolInfo[]> {
     return rowsOf<PoolInfo>(this.#requests, 'from :pools');
+  }
+
+  /** By their names, at their newest versions. */
+  async views(): Promise<readonly ViewInfo[]> {
+    return (await this.#view<{ readonly views: readonly ViewInfo[] }>('GET', [])).views;
+  }
+  /** By name or id. */
+  view(view: string, version?: string): Promise<ViewInfo> {
+    return this.#view('GET', [view], { query: { version } });
+  }
+  /** A query with a name, by which it is read like a pool. @throws LakeFailure 409 where the name is taken */
+  createView(name: string, query: string, { columns, indexBase }: ViewOptions = {}): Promise<ViewInfo> {
+    return this.#view('POST', [], jsonBody({ name, query, columns, index_base: indexBase }));
+  }
+  /** Makes it, or its next version. `ifMatch`: the version that it must have. @throws LakeFailure 412 */
+  putView(view: string, query: string, options: ViewOptions & Condition = {}): Promise<ViewInfo> {
+    const { columns, indexBase } = options;
+    return this.#putView(view, { query, columns, index_base: indexBase }, options);
+  }
+  /** Its versions go along. */
+  renameView(view: string, name: string, options: Condition = {}): Promise<ViewInfo> {
+    return this.#putView(view, { name }, options);
+  }
+  /** With all its versions. */
+  dropView(view: string, options: Condition = {}): Promise<void> {
+    return this.#view('DELETE', [view], { headers: conditionHeaders(options) });
+  }
+  #putView(view: string, change: object, options: Condition): Promise<ViewInfo> {
+    const { headers, ...body } = jsonBody(change);
+    return this.#view('PUT', [view], { ...body, headers: { ...headers, ...conditionHeaders(options) } });
+  }
+  #view<T>(method: RequestOptions['method'], path: readonly string[], request?: Partial<RequestOptions>): Promise<T> {
+    return this.#requests.json({ method, path: ['view', ...path], ...request }) as Promise<T>;
   }
 
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */

@@ -102,6 +102,7 @@ export const queryTextErrors: Codes = [
   'query-string',
   'query-cast',
   'query-overflow',
+  'query-time-overflow',
   'query-division',
   'query-aggregate',
   'query-argument',

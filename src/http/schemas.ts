@@ -86,6 +86,22 @@ export const Tag = Type.Object(
 );
 /** The answer of `GET /pool/:pool/tag`. */
 export const TagList = Type.Object({ tags: array(Tag) }, { $id: 'TagList', description: 'The tags of a pool.' });
+/** A view at one of its versions. */
+export const View = Type.Object(
+  {
+    ts: Time,
+    name: Type.String(),
+    id: Id,
+    version: Id,
+    author: Type.String({ description: 'Who made the version; empty without access control.' }),
+    columns: nullable(array(Type.String(), { description: 'Names that its first columns get.' })),
+    query: Type.String({ description: 'As it was written.' }),
+    index_base: nullable(Type.Integer({ description: 'From where its brackets count, if it was said.' })),
+  },
+  { $id: 'View', description: 'A query with a name, at a version that was made at `ts`.' },
+);
+/** The answer of `GET /view`. */
+export const ViewList = Type.Object({ views: array(View) }, { $id: 'ViewList', description: 'The views of the lake.' });
 /** The answer of `POST /pool`. */
 export const CreatedPool = Type.Object(
   { pool: Pool, branch: Branch },
@@ -431,6 +447,12 @@ export const ErrorBody = Type.Object(
         description: 'Where the branch is, when it is not where If-Match said.',
       }),
     ),
+    version: Type.Optional(
+      Type.String({
+        pattern: '^0x[0-9a-f]{40}$',
+        description: 'The version of the view, when it is not one that If-Match said.',
+      }),
+    ),
   },
   { $id: 'Error', description: 'Why a request was not done. It is JSON whatever the client accepts.' },
 );
@@ -585,6 +607,41 @@ export const NewTag = Type.Object(
   },
   { $id: 'NewTag', description: 'A name for a commit.' },
 );
+const viewName = Type.String({
+  minLength: 1,
+  not: { enum: ['HEAD', '.', '..'] },
+  description:
+    'Unique among the pools and views of the lake. At most 65,536 bytes (option `-name.max`). Not `HEAD`, `.` or `..`.',
+});
+const viewText = {
+  query: Type.String({
+    format: 'superql',
+    minLength: 1,
+    description: 'SuperSQL or SQL; it may read views, and not load.',
+  }),
+  columns: Type.Optional(nullable(array(Type.String(), { description: 'Names that its first columns get.' }))),
+  index_base: Type.Optional(
+    nullable(
+      Type.Integer({
+        minimum: 0,
+        maximum: 1,
+        description:
+          'From where its brackets count where the text has no `pragma index_base`. Default: option `-index.base`.',
+      }),
+    ),
+  ),
+};
+/** The body of `POST /view`. */
+export const NewView = Type.Object(
+  { name: viewName, ...viewText },
+  { $id: 'NewView', description: 'A query and its name.' },
+);
+/** The body of `PUT /view/:view`. */
+export const ViewText = Type.Partial(Type.Object({ ...viewText, name: viewName }), {
+  $id: 'ViewText',
+  description: 'Another query, or another name.',
+  oneOf: [{ required: ['query'] }, { required: ['name'] }],
+});
 /** Ids as the lake's own sources give them, too. */
 const objectId = Type.String({
   pattern: `^${idPattern}$`,

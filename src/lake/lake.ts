@@ -73,7 +73,7 @@ import { SnapshotCache } from './commits/snapshot.ts';
 import type { FollowingLake, LakeFollower, LakeStore } from './store/store.types.ts';
 import { type Change, identityVersion, type KeyValue, StoreFailure, type Tables } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
-import { Views } from './views.ts';
+import { movedView, Views } from './views.ts';
 
 const seekStrideDefault = 65536;
 const thresholdDefault = 524_288_000;
@@ -476,7 +476,9 @@ class OpenLake implements Lake {
         return await this.changeViewFrom(there, change, author);
       } catch (fault) {
         // Unless another change came first: then what is to be done may be something else.
-        if (this.viewTable.named(change.name)?.id === there?.id) throw fault;
+        const now = this.viewTable.named(change.name);
+        const isMoved = fault instanceof LakeError && fault.code === 'view-moved' && !change.ifVersion;
+        if (now?.id === there?.id && !(isMoved && now?.version !== there?.version)) throw fault;
       }
     }
   }
@@ -485,25 +487,48 @@ class OpenLake implements Lake {
     change: ViewChange,
     author: string,
   ): Promise<ViewChanged> {
-    const { name } = change;
+    const { name, ifVersion } = change;
+    if (there && ifVersion && !ifVersion.includes(there.version)) throw movedView(there);
+    const terms = there && ifVersion ? { from: there.version } : {};
     if (change.action === 'drop') {
-      if (there) await this.submit({ kind: 'drop view', viewId: there.id });
+      if (there) await this.submit({ kind: 'drop view', viewId: there.id, ...terms });
       else if (!change.ifExists) throw new LakeError('view-not-found', { view: name });
       return { change: there ? 'dropped' : 'unchanged', ...(there && { view: there }) };
     }
-    const { action: _, existing, ...definition } = change;
-    checkNotReserved('view', name);
-    const length = Buffer.byteLength(name);
-    const limit = this.options.nameBytesMax ?? Infinity;
-    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
+    if (change.action === 'rename') return this.renameView(there, change, author);
+    const { action: _, existing, ifVersion: _terms, ...definition } = change;
+    this.checkViewName(name);
+    if (!there && existing === 'require') throw new LakeError('view-not-found', { view: name });
     if (there && existing === 'keep') return { change: 'unchanged', view: there };
     if (there && existing === 'refuse') throw new LakeError('view-exists', { view: name });
     const version = this.draws.newId();
     const view = { ...definition, author };
-    if (there) await this.submit({ kind: 'replace view', viewId: there.id, version }, { view });
+    if (there) await this.submit({ kind: 'replace view', viewId: there.id, version, ...terms }, { view });
     else await this.submit({ kind: 'create view', name, viewId: version }, { view });
     const made = this.viewTable.find(base62(there?.id ?? version), base62(version));
     return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
+  }
+  /** Its newest version is there once more under the new name: that one has to be the newest still when it is done. */
+  private async renameView(
+    there: ViewVersion | undefined,
+    { name, to, ifExists }: Extract<ViewChange, { readonly action: 'rename' }>,
+    author: string,
+  ): Promise<ViewChanged> {
+    if (!there && !ifExists) throw new LakeError('view-not-found', { view: name });
+    if (!there) return { change: 'unchanged' };
+    this.checkViewName(to);
+    const { id, version: from, tsNs: _, ...definition } = there;
+    const version = this.draws.newId();
+    const view = { ...definition, name: to, author };
+    await this.submit({ kind: 'rename view', viewId: id, version, name: to, from }, { view });
+    const made = this.viewTable.find(base62(id), base62(version));
+    return { change: 'renamed', ...(made && { view: made }) };
+  }
+  private checkViewName(name: string): void {
+    checkNotReserved('view', name);
+    const length = Buffer.byteLength(name);
+    const limit = this.options.nameBytesMax ?? Infinity;
+    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
   }
 
   async openSnapshot(pool: string, commitish: string, cut?: Cut): Promise<Snapshot> {
@@ -716,8 +741,14 @@ class OpenLake implements Lake {
         this.viewTable.checkFree(job.name);
         return this.viewTable.create(job.viewId, view!);
       case 'replace view':
+        this.viewTable.check(job);
         return this.viewTable.replace(job.viewId, job.version, view!);
+      case 'rename view':
+        this.viewTable.check(job);
+        this.checkFree(job.name);
+        return this.viewTable.rename(job.viewId, job.version, view!);
       case 'drop view':
+        this.viewTable.check(job);
         return this.viewTable.drop(job.viewId);
     }
   }

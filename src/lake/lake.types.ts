@@ -111,13 +111,21 @@ export interface ViewVersion {
 }
 /** What a version says, beside what the lake draws. */
 export type ViewDefinition = Omit<ViewVersion, 'id' | 'version' | 'tsNs'>;
-/** What a query does to a view. `existing`: what is done where there is one of that name. */
-export type ViewChange =
-  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' } & Omit<ViewDefinition, 'author'>)
-  | { readonly action: 'drop'; readonly name: string; readonly ifExists: boolean };
+/**
+ * What is done to a view. `existing`: what is done where there is one of that name; `require`: where there is none it is
+ * not found. `ifVersion`: versions, one of which the view must have; default: any.
+ */
+export type ViewChange = { readonly ifVersion?: readonly Id[] } & (
+  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' | 'require' } & Omit<
+      ViewDefinition,
+      'author'
+    >)
+  | { readonly action: 'rename'; readonly name: string; readonly to: string; readonly ifExists: boolean }
+  | { readonly action: 'drop'; readonly name: string; readonly ifExists: boolean }
+);
 /** What became of it. `view`: its newest version, or the last one it had. */
 export interface ViewChanged {
-  readonly change: 'created' | 'replaced' | 'dropped' | 'unchanged';
+  readonly change: 'created' | 'replaced' | 'renamed' | 'dropped' | 'unchanged';
   readonly view?: ViewVersion;
 }
 
@@ -675,7 +683,7 @@ export interface Lake {
   views(): readonly ViewVersion[];
   /** By id or name, as pools; undefined if there is none. `version`: in either spelling; default: the newest. */
   view(reference: string, version?: string): ViewVersion | undefined;
-  /** @throws view-exists, view-not-found, pool-exists, name-reserved */
+  /** @throws view-exists, view-not-found, view-moved, pool-exists, name-reserved */
   changeView(change: ViewChange, author?: string): Promise<ViewChanged>;
   /**
    * `commitish`: name of a branch or tag, or a commit's id. @throws pool-not-found, branch-not-found, commit-file-missing when there is

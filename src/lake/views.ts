@@ -3,8 +3,9 @@
  *
  * Invariants:
  * - A name is either a pool's or a view's, in one space: both change in the lake's machine alone, one job at a time.
- * - A version is one row, and never changes: its key is the view's id and its own, so that the newest is the last one.
- *   A view's id is that of its first version.
+ * - A version is one row, whose text never changes: its key is the view's id and its own, so that the newest is the last
+ *   one. A view's id is that of its first version.
+ * - All versions of a view have its name: a new name is a new version, and is written into the others with it.
  * - A lake that has had a view is of a newer format (`viewsVersion`): builds that know of none refuse it by name.
  */
 import { LakeError } from '../errors.ts';
@@ -40,13 +41,17 @@ export class Views {
     for (const row of parts.tables.rows('views')) {
       try {
         // In order of their keys: a later version takes the place of an earlier one.
-        this.set(decodeView(row.key, row.payload));
+        const view = decodeView(row.key, row.payload);
+        this.byId.set(view.id, view);
       } catch (fault) {
         lost(row, fault as Error);
       }
     }
+    for (const view of this.byId.values()) this.byName.set(view.name, view);
   }
   private set(view: ViewVersion): void {
+    const { name } = this.byId.get(view.id) ?? view;
+    if (name !== view.name && this.byName.get(name)?.id === view.id) this.byName.delete(name);
     this.byId.set(view.id, view);
     this.byName.set(view.name, view);
   }
@@ -94,12 +99,19 @@ export class Views {
   checkFree(name: string): void {
     if (this.has(name)) throw new LakeError('view-exists', { view: name });
   }
+  /** It may have been dropped, or changed, since the job was asked for. @throws view-not-found, view-moved */
+  check({ viewId, from }: { readonly viewId: Id; readonly from?: Id }): void {
+    const view = this.known(viewId);
+    if (from !== undefined && view.version !== from) throw movedView(view);
+  }
   create(id: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
     return this.put('view-new', id, id, definition);
   }
   replace(id: Id, version: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
-    this.known(id);
     return this.put('view-update', id, version, definition);
+  }
+  rename(id: Id, version: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
+    return this.put('view-update', id, version, definition, this.versions(id).toReversed());
   }
   drop(id: Id): Promise<readonly LakeEvent[]> {
     const { name } = this.known(id);
@@ -112,14 +124,20 @@ export class Views {
       },
     });
   }
-  /** It may have been dropped since the job was asked for. */
   private known(id: Id): ViewVersion {
     const view = this.byId.get(id);
     if (!view) throw new LakeError('view-not-found', { view: base62(id) });
     return view;
   }
 
-  private async put(kind: EventKind, id: Id, version: Id, definition: ViewDefinition): Promise<readonly LakeEvent[]> {
+  /** `renamed`: earlier versions that get the name, too. */
+  private async put(
+    kind: EventKind,
+    id: Id,
+    version: Id,
+    definition: ViewDefinition,
+    renamed: readonly ViewVersion[] = [],
+  ): Promise<readonly LakeEvent[]> {
     const { tables, draws, drew } = this.parts;
     const tsNs = draws.nowNs();
     const view: ViewVersion = { id, version, tsNs, ...definition };
@@ -127,7 +145,7 @@ export class Views {
     await tables.raiseVersion(viewsVersion);
     return this.write({
       event: { kind, poolId: id, poolName: view.name, commitId: version },
-      rows: [{ table: 'views', key: pairKey(id, version), payload: encodeView(view) }],
+      rows: [...renamed.map((earlier) => rowOf({ ...earlier, name: view.name })), rowOf(view)],
       done: () => {
         this.set(view);
       },
@@ -140,3 +158,12 @@ export class Views {
     return events;
   }
 }
+
+const rowOf = (view: ViewVersion): Change => ({
+  table: 'views',
+  key: pairKey(view.id, view.version),
+  payload: encodeView(view),
+});
+/** Of a view that has another version than those that were allowed. */
+export const movedView = ({ name, version }: ViewVersion): LakeError =>
+  new LakeError('view-moved', { view: name, version: base62(version) }, { details: { version: `0x${version}` } });

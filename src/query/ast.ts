@@ -116,6 +116,7 @@ export type Op =
   | ValuesOp
   | LoadOp
   | CreateViewOp
+  | RenameViewOp
   | DropViewOp
   | ChangeRowsOp
   | OutputOp
@@ -304,14 +305,24 @@ export interface LoadOp extends Span {
   readonly kind: 'load-op';
   readonly source: SourceNode;
 }
-/** `create view name as query`, which is a whole text. `text`: of the query, as it was written. */
+/**
+ * `create view name as query`, which is a whole text. `text`: of the query, as it was written. `existing`: what is done
+ * where there is one of that name; `require` is `alter view name as query`.
+ */
 export interface CreateViewOp extends Span {
   readonly kind: 'create-view-op';
   readonly name: NameNode;
   readonly columns?: readonly NameNode[];
-  readonly existing: 'refuse' | 'replace' | 'keep';
+  readonly existing: 'refuse' | 'replace' | 'keep' | 'require';
   readonly query: QueryNode;
   readonly text: string;
+}
+/** `alter view name rename to name`, which is a whole text. */
+export interface RenameViewOp extends Span {
+  readonly kind: 'rename-view-op';
+  readonly name: NameNode;
+  readonly to: NameNode;
+  readonly ifExists: boolean;
 }
 /** `drop view name`, which is a whole text. */
 export interface DropViewOp extends Span {

@@ -84,6 +84,7 @@ export class Ledger {
       case 'delete pool':
       case 'create view':
       case 'replace view':
+      case 'rename view':
       case 'drop view':
       case 'vacuum':
       case 'protect':

@@ -305,10 +305,43 @@ describe('with keys', () => {
     expect((await asked(writer, replaced)).status).toBe(200);
     expect((await asked(writer, 'drop view seen')).status).toBe(403);
     expect(await statuses('drop view seen', 'lake writer', 'reader of other')).toEqual([403, 404]);
+    // Another name takes the one away that others know it by.
+    expect((await asked(writer, 'alter view seen rename to hidden')).status).toBe(403);
+    expect((await asked(writer, 'alter view seen as values 2')).status).toBe(200);
+    expect(await statuses('alter view seen rename to hidden', 'lake writer', 'reader of other')).toEqual([403, 404]);
+    expect(await statuses('alter view seen as values 1', 'reader of other')).toEqual([404]);
+    expect(await statuses('alter view if exists seen rename to hidden', 'reader of other')).toEqual([200]);
     // Nothing is said of one that is hidden: it is as absent.
     expect(await statuses('drop view if exists seen', 'reader of other')).toEqual([200]);
     expect(await statuses('drop view if exists nowhere', 'reader of other')).toEqual([200]);
     expect(await statuses('drop view seen', 'lake admin')).toEqual([200]);
+  });
+
+  test('views have the same roles where they are asked for by their address', async () => {
+    const asked = async (method: string, path: string, body: object | undefined, ...persons: readonly Person[]) => {
+      const found: number[] = [];
+      for (const person of persons) found.push((await ask(person, method, path, body && JSON.stringify(body))).status);
+      return found;
+    };
+    const made = { name: 'shown', query: 'from other | cut k' };
+    expect(await asked('POST', '/view', made, 'lake reader', 'writer of own', 'lake writer')).toEqual([403, 400, 200]);
+    expect(await asked('GET', '/view/shown', undefined, 'lake reader', 'reader of other')).toEqual([200, 404]);
+    const listed = async (person: Person): Promise<unknown> =>
+      (JSON.parse((await ask(person, 'GET', '/view')).body) as { readonly views: readonly unknown[] }).views;
+    expect([await listed('lake reader'), await listed('reader of other')]).toEqual([
+      [expect.objectContaining({ name: 'shown', author: 'lake writer' })],
+      [],
+    ]);
+    const text = { query: 'values 1' };
+    expect(await asked('PUT', '/view/shown', text, 'lake reader', 'reader of other', 'lake writer')).toEqual([
+      403, 403, 200,
+    ]);
+    expect(await asked('PUT', '/view/shown', { name: 'else' }, 'reader of other', 'lake writer', 'lake admin')).toEqual(
+      [404, 403, 200],
+    );
+    expect(await asked('DELETE', '/view/else', undefined, 'reader of other', 'lake writer', 'lake admin')).toEqual([
+      404, 403, 204,
+    ]);
   });
 
   test('the status of a query is told to who asked it and to admins', async () => {
@@ -664,6 +697,29 @@ describe('with keys', () => {
       { ...line, who: 'lake admin', status: 200, view: id, version: id },
       { ...line, who: 'lake reader', status: 403, refused: 'admin', pool: id },
       { ...line, who: 'lake admin', status: 200, view: id },
+    ]);
+  });
+
+  test('a view that is changed by its address has one line a request', async () => {
+    const steps = [
+      ['lake admin', 'POST', '/view', '{"name":"kept","query":"values 1"}', 200],
+      ['lake admin', 'PUT', '/view/kept', '{"name":"else"}', 200],
+      ['lake reader', 'DELETE', '/view/else', undefined, 403],
+      ['lake admin', 'DELETE', '/view/kept', undefined, 404],
+      ['lake admin', 'DELETE', '/view/else', undefined, 204],
+    ] as const;
+    const made = await linesOf(steps.length, async () => {
+      for (const [who, method, path, body, status] of steps)
+        expect((await ask(who, method, path, body)).status).toBe(status);
+    });
+    const id = expect.stringMatching(/^0x[0-9a-f]{40}$/);
+    const admin = { who: 'lake admin' };
+    expect(made).toEqual([
+      { ...admin, method: 'POST', path: '/view', status: 200, view: id, version: id },
+      { ...admin, method: 'PUT', path: '/view/kept', status: 200, view: id, version: id },
+      { who: 'lake reader', method: 'DELETE', path: '/view/else', status: 403, refused: 'admin', pool: id },
+      { ...admin, method: 'DELETE', path: '/view/kept', status: 404 },
+      { ...admin, method: 'DELETE', path: '/view/else', status: 204, view: id },
     ]);
   });
 

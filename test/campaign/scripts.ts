@@ -155,7 +155,9 @@ const parts = {
     // The name is taken, for pools too.
     if (w.random.below(3) === 0) w.steps.push({ do: 'create view', name, key: w.key() });
     if (w.random.below(3) === 0) w.steps.push({ do: 'create pool', pool: name });
-    if (w.random.below(2) === 0) w.steps.push({ do: 'drop view', name }, { do: 'create pool', pool: name });
+    const last = w.random.below(4);
+    if (last < 2) w.steps.push({ do: 'drop view', name }, { do: 'create pool', pool: name });
+    if (last === 2) w.steps.push({ do: 'rename view', name, to: w.name() }, { do: 'create pool', pool: name });
   },
   transaction: (w) => {
     const other = w.name();

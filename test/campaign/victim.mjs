@@ -139,6 +139,7 @@ const steps = {
     run.lake.changeView({ action: 'create', existing: 'refuse', name, query: String(key) }),
   'replace view': (run, { name, key }) =>
     run.lake.changeView({ action: 'create', existing: 'replace', name, query: String(key) }),
+  'rename view': (run, { name, to }) => run.lake.changeView({ action: 'rename', name, to, ifExists: false }),
   'drop view': (run, { name }) => run.lake.changeView({ action: 'drop', name, ifExists: false }),
   load: async (run, { pool, branch, key, large }) => run.lake.pool(pool).load(branch, [await run.objectOf(key, large)]),
   group: async (run, { pool, branch, keys }, i) => {

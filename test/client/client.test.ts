@@ -288,6 +288,26 @@ describe('pools, branches and commits', () => {
     await pool.deleteTag('v/1 ü');
     expect(await pool.tags()).toEqual([]);
   });
+
+  test('views are made, changed, renamed and dropped', async () => {
+    const name = 'seen/1 "ü"';
+    const view = await lake.createView(name, 'select 1, [7,8][1]', { columns: ['a', 'b'], indexBase: 0 });
+    expect(view).toMatchObject({ name, query: 'select 1, [7,8][1]', columns: ['a', 'b'], version: view.id });
+    expect(await lake.views()).toEqual([view]);
+    expect(await lake.query(`from ${JSON.stringify(name)}`).all()).toEqual([{ a: 1n, b: 8n }]);
+    await expect(lake.createView(name, 'values 1')).rejects.toMatchObject({ status: 409 });
+    await expect(lake.putView(name, 'values 1 +')).rejects.toMatchObject({ status: 400 });
+    const next = await lake.putView(name, 'values 2', { ifMatch: view.version });
+    expect(next).toMatchObject({ id: view.id, columns: null });
+    await expect(lake.putView(name, 'values 3', { ifMatch: view.version })).rejects.toMatchObject({ status: 412 });
+    expect(await lake.view(view.id, view.version)).toEqual(view);
+    const renamed = await lake.renameView(name, 'seen', { ifMatch: next.version });
+    expect(await lake.view('seen')).toEqual(renamed);
+    expect(await lake.view('seen', view.version)).toEqual({ ...view, name: 'seen' });
+    await expect(lake.dropView('seen', { ifMatch: next.version })).rejects.toMatchObject({ status: 412 });
+    await lake.dropView('seen');
+    expect(await lake.views()).toEqual([]);
+  });
 });
 
 describe('queries', () => {

@@ -61,11 +61,14 @@ describe('a replica', () => {
     await writer.pool('p').deleteObjects('main', [file.id]);
     await writer.changeView({ action: 'drop', name: 'v', ifExists: false });
     await writer.changeView({ action: 'create', name: 'w', query: 'from r', existing: 'replace' });
+    await writer.changeView({ action: 'rename', name: 'w', to: 'v', ifExists: false });
+    await writer.changeView({ action: 'create', name: 'w', query: 'from q', existing: 'refuse' });
     await writer.deletePool('q');
     await writer.pool('p').reset('main', commit);
     await level(writer, lake);
     expect(stateOf(lake)).toEqual(stateOf(writer));
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1', '2']);
+    expect([lake.view('v')?.query, lake.view('w')?.query]).toEqual(['from r', 'from q']);
     expect(heard).toEqual(writer.eventsSince(from));
     expect(faults).toEqual([]);
     expect(keys().length).toBeGreaterThan(put);

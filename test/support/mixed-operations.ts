@@ -231,6 +231,13 @@ export const runMixedOperations = async ({
       const how = random.pick(['', 'or replace ']);
       await ask('POST', '/query', JSON.stringify({ query: `create ${how}view ${name} as from ${pool} | count()` }));
     },
+    'rename view': async (random) => {
+      const [name, to] = random.pick([
+        ['four', 'seen'],
+        ['seen', 'four'],
+      ]);
+      await ask('PUT', `/view/${name!}`, JSON.stringify({ name: to }));
+    },
     'drop view': async (random) => {
       await ask('POST', '/query', JSON.stringify({ query: `drop view ${random.pick(['four', 'seen'])}` }));
     },

@@ -208,7 +208,7 @@ class Plan {
   private factOf(pool: string, job: PoolJob | LakeJob, outcome: PlannedJob['outcome']): RecordedFact | undefined {
     if (job.kind === 'create pool') return this.pools.get(pool);
     if (job.kind === 'create view') return this.views.get(job.viewId);
-    if (job.kind === 'replace view') return this.views.get(job.version);
+    if (job.kind === 'replace view' || job.kind === 'rename view') return this.views.get(job.version);
     if (outcome.status !== 'done') return undefined;
     const drawn = drawnFor(job);
     // A reset to where the branch is has no event, and drew nothing.

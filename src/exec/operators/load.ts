@@ -26,14 +26,15 @@ export const changeRows = (op: Extract<PlanOp, { kind: 'changeRows' }>, { host }
     yield vectorOf([id ? { type: types.bytes, data: id } : nullValue]);
   };
 
-/** create view and drop view: one row says what became of it. */
+/** create, alter and drop view: one row says what became of it. */
 export const changeView = (change: ViewChange, { host }: ExecutionContext): Step =>
   function* run() {
     assert(host.changeView, 'views are of lakes');
     const { change: made, version } = yield* wait(host.changeView(change));
+    const name = change.action === 'rename' && made !== 'unchanged' ? change.to : change.name;
     yield vectorOf([
       recordValue([
-        { name: 'view', value: stringValue(change.name) },
+        { name: 'view', value: stringValue(name) },
         { name: 'change', value: stringValue(made) },
         { name: 'version', value: version ? { type: types.bytes, data: version } : nullValue },
       ]),

@@ -72,6 +72,8 @@ export class AuditTrail {
   readonly #refusals = new Map<string, Refusal>();
   #changes: Change[] = [];
   #status: number | undefined;
+  /** A view's change has its own line. */
+  #isTold = false;
 
   constructor(
     write: (entry: AuditEntry) => void,
@@ -98,6 +100,7 @@ export class AuditTrail {
   /** A commit that a query made. */
   changed(change: Change): void {
     this.#changes.push(change);
+    if ('view' in change) this.#isTold = true;
     if (this.#status !== undefined) this.#tellChanges(this.#status);
   }
   /** The answer has this status, though it may go on for long. */
@@ -133,7 +136,7 @@ export class AuditTrail {
     this.#tellChanges(status);
     for (const refusal of this.#refusals.values())
       this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
-    if (this.#row.writes && this.#refusals.size === 0)
+    if (this.#row.writes && this.#refusals.size === 0 && !this.#isTold)
       this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
   }
   #tellChanges(status: number): void {

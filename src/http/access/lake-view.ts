@@ -102,7 +102,7 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
 
 /**
  * Views are made by those who may make pools; a new version, which takes nothing away, takes the role writer on the
- * view, and dropping it the role admin. Grants name views as they name pools. False where there is nothing to do for
+ * view, and renaming or dropping it the role admin, as of pools. Grants name views as they name pools. False where there is nothing to do for
  * all that the client may know. @throws auth-role, view-not-found
  */
 const checkChange = (
@@ -117,12 +117,13 @@ const checkChange = (
   if (view && !mayOnPool(principal, 'reader', view)) {
     refuse('reader', view.id);
     // Who may not read it does not learn that it is there.
-    if (change.action === 'drop' && change.ifExists) return false;
-    if (change.action === 'drop') throw new LakeError('view-not-found', { view: change.name });
+    if (change.action !== 'create' && change.ifExists) return false;
+    if (change.action !== 'create' || change.existing === 'require')
+      throw new LakeError('view-not-found', { view: change.name });
     throw new LakeError('auth-role', { name, role: 'writer', where: 'the lake' });
   }
-  if (!view && change.action === 'drop') return true;
-  const role = change.action === 'drop' ? 'admin' : 'writer';
+  if (!view && (change.action !== 'create' || change.existing === 'require')) return true;
+  const role = change.action === 'create' ? 'writer' : 'admin';
   if (view ? mayOnPool(principal, role, view) : mayOnLake(principal, role)) return true;
   refuse(role, view?.id);
   throw new LakeError('auth-role', { name, role, where: view ? `view ${view.name}` : 'the lake' });

@@ -25,7 +25,7 @@ export const revisionParameter = Type.String({
 /** The path parameter that names a commit, in either spelling of its id. */
 export const commitParameter = { ...idText, description: 'id of the commit' };
 /** A name that something new is to have. @throws name-long */
-export const checkName = (what: 'pool' | 'branch' | 'tag', name: string, limit: number): void => {
+export const checkName = (what: 'pool' | 'view' | 'branch' | 'tag', name: string, limit: number): void => {
   const length = Buffer.byteLength(name);
   if (length > limit) throw new LakeError('name-long', { what, length, limit });
 };

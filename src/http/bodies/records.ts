@@ -24,6 +24,7 @@ import type {
   Preview,
   TagRecord,
   TransactionResult,
+  ViewVersion,
 } from '../../lake/lake.types.ts';
 import { arrayType, namedType, recordType, types } from '../../vectors/type.ts';
 import {
@@ -101,6 +102,23 @@ export const tagValue = (tag: TagRecord): Value => named('tags.Config', tagRecor
 /** The tags of a pool. */
 export const tagsValue = (tags: readonly TagRecord[]): Value =>
   named('api.Tags', record({ tags: { type: arrayType(tagType), data: tags.map((tag) => tagRecord(tag).data) } }));
+
+const viewRecord = (view: ViewVersion): Value =>
+  record({
+    ts: timeValue(view.tsNs),
+    name: stringValue(view.name),
+    id: idValue(view.id),
+    version: idValue(view.version),
+    author: stringValue(view.author),
+    columns: view.columns ? { type: arrayType(types.string), data: [...view.columns] } : nullValue,
+    query: stringValue(view.query),
+    index_base: view.indexBase === undefined ? nullValue : intValue(view.indexBase),
+  });
+/** A view at one of its versions. */
+export const viewValue = (view: ViewVersion): Value => named('views.Config', viewRecord(view));
+/** Views at their newest versions. */
+export const viewsValue = (views: readonly ViewVersion[]): Value =>
+  named('api.Views', record({ views: arrayValue(views.map(viewRecord)) }));
 
 /** A pool and its `main` branch: answer of pool creation. */
 export const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>

@@ -20,6 +20,7 @@ import { protectionRoutes } from './protection.ts';
 import { splunkRoutes } from './splunk.ts';
 import { tagRoutes } from './tag.ts';
 import { transactionRoutes } from './transaction.ts';
+import { viewRoutes } from './view.ts';
 
 /** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [
@@ -34,6 +35,7 @@ export const routes: readonly Route[] = [
   ...graphRoutes,
   ...diffRoutes,
   ...queryRoutes,
+  ...viewRoutes,
   ...otlpRoutes,
   ...progressRoutes,
   ...eventRoutes,

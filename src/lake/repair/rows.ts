@@ -304,13 +304,16 @@ class Rebuilder {
       ]);
     }
     const views = new Map<string, string>();
-    for (const { key, view } of soundViews(this.tables)) {
-      const { id, name } = view;
-      if (!names.has(name) && (views.get(name) ?? id) === id) views.set(name, id);
-      else
-        await this.writer.put([
-          { table: 'views', key, payload: encodeView({ ...view, name: `${name} (${base62(id)})` }) },
-        ]);
+    const versions = soundViews(this.tables);
+    // The newest version comes last. Earlier ones may lack the name that it brought.
+    const newest = new Map(versions.map(({ view: { id, name } }) => [id, name]));
+    for (const { key, view } of versions) {
+      const { id } = view;
+      const own = newest.get(id)!;
+      const isFree = !names.has(own) && (views.get(own) ?? id) === id;
+      if (isFree) views.set(own, id);
+      const name = isFree ? own : `${own} (${base62(id)})`;
+      if (name !== view.name) await this.writer.put([{ table: 'views', key, payload: encodeView({ ...view, name }) }]);
     }
     await this.writer.end();
   }

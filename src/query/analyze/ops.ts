@@ -19,7 +19,7 @@ import { type Flow, lowerBody, lowerOps, lowerQuery } from './queries.ts';
 import { lowerSearch } from './search.ts';
 import { lowerFrom, lowerLoad } from './sources.ts';
 import { lowerChangeRows } from './changes.ts';
-import { lowerCreateView, lowerDropView } from './views.ts';
+import { lowerCreateView, lowerDropView, lowerRenameView } from './views.ts';
 import { lowerSwitch } from './switch.ts';
 import type { AssignmentsOp, CallOp, CountOp, Expr, Op, OrderKey, Span, UnnestOp } from '../ast.ts';
 import { foreignStatement } from '../parse/foreign-syntax.ts';
@@ -112,6 +112,8 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
       return lowerCreateView(a, op);
     case 'change-rows-op':
       return lowerChangeRows(a, op);
+    case 'rename-view-op':
+      return lowerRenameView(a, op);
     case 'drop-view-op':
       return lowerDropView(a, op);
     case 'output-op':

@@ -1,6 +1,6 @@
 /** Views: reading one is reading its query, in a scope of its own; making one looks at its query first. */
 import { types } from '../../vectors/type.ts';
-import type { CreateViewOp, DropViewOp, QueryNode, Span, SqlAlias, SqlBody } from '../ast.ts';
+import type { CreateViewOp, DropViewOp, QueryNode, RenameViewOp, Span, SqlAlias, SqlBody } from '../ast.ts';
 import type { Pipeline, PlanOp, ViewSource } from '../plan/plan.ts';
 import { aliased } from '../sql/tables.ts';
 import type { Analysis } from './context.ts';
@@ -70,7 +70,7 @@ export const lowerCreateView = (a: Analysis, op: CreateViewOp): readonly PlanOp[
   const { query, existing, text } = op;
   const name = op.name.text;
   if (a.environment.mode !== 'lake') {
-    a.fault('CREATE VIEW needs a lake: files have no views', op.name);
+    a.fault(`${existing === 'require' ? 'ALTER' : 'CREATE'} VIEW needs a lake: files have no views`, op.name);
     return [{ kind: 'empty' }];
   }
   if (name === '') a.fault('a view needs a name', op.name);
@@ -86,6 +86,17 @@ export const lowerCreateView = (a: Analysis, op: CreateViewOp): readonly PlanOp[
   if (a.typesKnown) a.check({ ops: named });
   const definition = { name, query: text, ...(columns && { columns }), ...(indexBase !== undefined && { indexBase }) };
   return [{ kind: 'null' }, { kind: 'changeView', change: { action: 'create', existing, ...definition } }];
+};
+
+/** ALTER VIEW .. RENAME to an operator. */
+export const lowerRenameView = (a: Analysis, { name, to, ifExists }: RenameViewOp): readonly PlanOp[] => {
+  if (a.environment.mode !== 'lake') {
+    a.fault('ALTER VIEW needs a lake: files have no views', name);
+    return [{ kind: 'empty' }];
+  }
+  if (to.text === '') a.fault('a view needs a name', to);
+  const change = { action: 'rename', name: name.text, to: to.text, ifExists } as const;
+  return [{ kind: 'null' }, { kind: 'changeView', change }];
 };
 
 /** DROP VIEW to an operator. */

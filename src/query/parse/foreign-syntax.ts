@@ -50,7 +50,7 @@ export const statements: readonly Foreign[] = [
     hint: 'create view NAME as with recursive NAME as (..) select ..',
   },
   { pattern: /drop\s+materialized\s+view\b/iy, hint: 'drop view NAME' },
-  { pattern: /alter\s+(?:materialized\s+)?view\b/iy, hint: 'create or replace view NAME as QUERY' },
+  { pattern: /alter\s+(?:materialized\s+)?view\b/iy, hint: 'alter view NAME rename to NAME, alter view NAME as QUERY' },
   {
     pattern: /create\s+(?:unique\s+)?index\b/iy,
     name: 'CREATE INDEX',

@@ -376,7 +376,7 @@ export type PlanOp =
       readonly message: string;
       readonly meta: string;
     }
-  /** Makes or drops a view; it stands alone, and gives one row that says what became of it. */
+  /** Makes, renames or drops a view; it stands alone, and gives one row that says what became of it. */
   | { readonly kind: 'changeView'; readonly change: ViewChange }
   /** Changes or deletes rows of a pool; it stands alone, and gives the commit, null for none. `text`: the statement. */
   | {
@@ -613,10 +613,11 @@ export interface ViewSource {
 export type FoundSource = ResolvedSource | ViewSource;
 /** What a query does to a view. `existing`: what is done where there is one of that name. */
 export type ViewChange =
-  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' } & Omit<
+  | ({ readonly action: 'create'; readonly existing: 'refuse' | 'replace' | 'keep' | 'require' } & Omit<
       ViewSource,
       'kind' | 'handle' | 'isNewest'
     >)
+  | { readonly action: 'rename'; readonly name: string; readonly to: string; readonly ifExists: boolean }
   | { readonly action: 'drop'; readonly name: string; readonly ifExists: boolean };
 
 /** What a commit of a pool holds, told by its data objects: no row is read. */

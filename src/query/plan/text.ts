@@ -120,7 +120,7 @@ const opText = (op: PlanOp): string => {
     case 'changeRows':
       return `${op.verb} ${op.target.name}`;
     case 'changeView':
-      return `${op.change.action} view ${op.change.name}`;
+      return words(op.change.action, 'view', op.change.name, op.change.action === 'rename' ? `to ${op.change.to}` : '');
     case 'switch':
       return words('switch', op.dropMissing ? `unless missing ${exprText(op.dropMissing)}` : '');
     case 'join':

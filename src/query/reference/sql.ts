@@ -430,6 +430,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       '',
     ],
     [
+      'alter view',
+      'alter view [if exists] NAME rename to NAME',
+      'gives a view another name, with all its versions; ALTER VIEW NAME [(COLUMN, ...)] AS QUERY replaces one that is there',
+      'alter view if exists small rename to little',
+      '',
+    ],
+    [
       'drop view',
       'drop view [if exists] NAME',
       'takes a view away, with all its versions',

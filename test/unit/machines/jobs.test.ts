@@ -47,6 +47,7 @@ const lakeTasks = {
   'delete pool': { kind: 'delete pool', poolId: 'aa' },
   'create view': { kind: 'create view', name: 'v', viewId: 'bb' },
   'replace view': { kind: 'replace view', viewId: 'bb', version: 'cc' },
+  'rename view': { kind: 'rename view', viewId: 'bb', version: 'dd', name: 'w', from: 'cc' },
   'drop view': { kind: 'drop view', viewId: 'bb' },
 } as const satisfies { readonly [K in LakeTask['kind']]: Extract<LakeTask, { readonly kind: K }> };
 

@@ -204,6 +204,47 @@ class Lake:
         """Name, id, layout and time of each pool."""
         return self.query("from :pools").rows()
 
+    def views(self) -> List[Any]:
+        """The views at their newest versions: name, id, version, time, author, columns and query of each."""
+        return list(_json(self._transport, "GET", ["view"])["views"])
+
+    def view(self, view: str, *, version: Optional[str] = None) -> Any:
+        """A view by its name or id, at its newest version or another."""
+        query = {} if version is None else {"version": version}
+        return json.loads(self._transport.send("GET", ["view", view], query=query, headers=json_headers()).read())
+
+    def create_view(
+        self, name: str, query: str, *, columns: Optional[Sequence[str]] = None, index_base: Optional[int] = None
+    ) -> Any:
+        """Gives a query a name, by which it is read like a pool. ``Conflict`` where a view or a pool has it."""
+        body = {"name": name, "query": query, "columns": columns, "index_base": index_base}
+        return _json(self._transport, "POST", ["view"], body)
+
+    def put_view(
+        self,
+        view: str,
+        query: str,
+        *,
+        columns: Optional[Sequence[str]] = None,
+        index_base: Optional[int] = None,
+        if_match: Optional[str] = None,
+    ) -> Any:
+        """Makes a view, or its next version. ``if_match``: the version that it must have."""
+        return self._put_view(view, {"query": query, "columns": columns, "index_base": index_base}, if_match)
+
+    def rename_view(self, view: str, name: str, *, if_match: Optional[str] = None) -> Any:
+        """Gives a view another name, with all its versions."""
+        return self._put_view(view, {"name": name}, if_match)
+
+    def drop_view(self, view: str, *, if_match: Optional[str] = None) -> None:
+        """With all its versions."""
+        self._transport.send("DELETE", ["view", view], headers=_condition(if_match)).read()
+
+    def _put_view(self, view: str, change: Mapping[str, Any], if_match: Optional[str]) -> Any:
+        headers = {**json_headers(), **_condition(if_match)}
+        body = json.dumps(change).encode()
+        return json.loads(self._transport.send("PUT", ["view", view], headers=headers, body=body).read())
+
     def branches(self) -> List[Any]:
         """The branches of all pools."""
         return self.query("from :branches").rows()
@@ -541,6 +582,10 @@ def _note_headers(commit: Mapping[str, Any]) -> Dict[str, Optional[str]]:
         "If-Match": f'"{if_match}"' if if_match else None,
         "Idempotency-Key": commit.get("key") or uuid.uuid4().hex,
     }
+
+
+def _condition(if_match: Optional[str]) -> Dict[str, Optional[str]]:
+    return {"If-Match": f'"{if_match}"' if if_match else None}
 
 
 def _committed(made: Mapping[str, Any]) -> Committed:
