@@ -53,6 +53,7 @@ const run = async (argv: readonly string[]): Promise<number> => {
     case 'tag':
     case 'merge':
     case 'revert':
+    case 'pick':
     case 'reset':
       return (await import('./commands/versions.ts')).versionCommand(name, rest, io);
     case 'import':

@@ -1,4 +1,4 @@
-/** `lake log`, `diff`, `branch`, `tag`, `merge`, `revert` and `reset`, each against a running service. */
+/** `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick` and `reset`, each against a running service. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -59,6 +59,17 @@ test('each command does what its name says', async () => {
   expect(reverted).toBe(await main.tip());
   await expect(run('reset', 'v1', '-if', a)).rejects.toThrow('If-Match does not match');
   expect(await run('reset', 'v1', '-if', reverted)).toBe(`${a} main\n`);
+  expect(await run('pick', b, '-dryrun')).toBe('1 records added, 0 removed\n');
+  const picked = (await run('pick', b, '-user', 'me', '-message', 'only b')).trim();
+  expect(picked).toBe(await main.tip());
+  expect(await run('diff', 'v1', 'main')).toBe('+ {ts:2,x:"b\\n"}\n');
+  const { commit: c } = await pool.branch('kid').load('{ts:3,x:"c"}');
+  expect(await run('reset', 'v1')).toBe(`${a} main\n`);
+  expect(await run('pick', `v1..${c}`).catch(String)).toContain('v1..');
+  expect(await run('pick', `${a}..${c}`, '-dryrun')).toBe('2 records added, 0 removed\n');
+  await run('pick', `${a}..${c}`);
+  expect(await run('diff', 'main', 'kid')).toBe('');
+  expect(await run('reset', 'v1')).toBe(`${a} main\n`);
   expect(await run('branch', '-d', 'kid')).toBe('');
   expect(await run('tag', 'v1', '-d')).toBe('');
   expect(await run('branch')).toBe(`${a} main\n`);
@@ -71,5 +82,7 @@ test('what a command lacks is told', async () => {
   await expect(run('log', '-use', '')).rejects.toThrow('lake log: -use POOL[@BRANCH] says of which pool');
   await expect(run('merge', 'nope')).rejects.toThrow('"nope": branch not found');
   await expect(run('merge', 'main', '-dryrun')).rejects.toThrow('difference is empty');
+  await expect(run('pick')).rejects.toThrow('lake pick takes a commit, or two as A..B');
+  await expect(run('pick', 'nope', '-dryrun')).rejects.toThrow('nope');
   await expect(run('reset', 'nope')).rejects.toThrow('"nope": branch not found');
 });

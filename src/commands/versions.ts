@@ -1,5 +1,5 @@
 /**
- * `lake log`, `diff`, `branch`, `tag`, `merge`, `revert` and `reset`: versions of a pool of a running service, as one
+ * `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick` and `reset`: versions of a pool of a running service, as one
  * types them for files. They ask the service by the typed client.
  */
 import { type Branch, type Committed, type Lake, type Pool, connect } from '../client/client.ts';
@@ -12,6 +12,7 @@ import {
   diffOptions,
   logOptions,
   mergeOptions,
+  pickOptions,
   resetOptions,
   revertOptions,
   tagOptions,
@@ -97,6 +98,8 @@ const merge = async ({ branch, values, rest: [child = ''], print }: Asked): Prom
   told(print, values['dryrun'] === true ? branch.previewMerge(child) : branch.merge(child, noteOf(values)));
 const revert = async ({ branch, values, rest: [commit = ''], print }: Asked): Promise<void> =>
   told(print, values['dryrun'] === true ? branch.previewRevert(commit) : branch.revert(commit, noteOf(values)));
+const pick = async ({ branch, values, rest: [commits = ''], print }: Asked): Promise<void> =>
+  told(print, values['dryrun'] === true ? branch.previewPick(commits) : branch.pick(commits, noteOf(values)));
 const reset = async ({ pool, branch, values, rest: [revision = ''], print }: Asked): Promise<void> => {
   const ifMatch = values['if'] as string;
   const { commit } = await branch.reset(await commitOf(pool, revision), ifMatch === '' ? {} : { ifMatch });
@@ -128,6 +131,11 @@ const commands = {
   tag: { options: tagOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: tags },
   merge: { options: mergeOptions, takes: [1, 1, 'the branch or tag that is merged into that of -use'], run: merge },
   revert: { options: revertOptions, takes: [1, 1, 'the commit that is undone'], run: revert },
+  pick: {
+    options: pickOptions,
+    takes: [1, 1, 'a commit, or two as A..B: what is done to the branch of -use'],
+    run: pick,
+  },
   reset: {
     options: resetOptions,
     takes: [1, 1, 'the branch, tag or commit where the branch of -use goes'],

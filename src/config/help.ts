@@ -11,6 +11,7 @@ import {
   loadOptions,
   logOptions,
   mergeOptions,
+  pickOptions,
   queryOptions,
   replayOptions,
   resetOptions,
@@ -80,6 +81,13 @@ export const commands = [
     usage: ' BRANCH',
   },
   { name: 'revert', group: 'versions', text: 'undoes a commit by a new one', options: revertOptions, usage: ' COMMIT' },
+  {
+    name: 'pick',
+    group: 'versions',
+    text: 'does to a branch what commits of another one did',
+    options: pickOptions,
+    usage: ' COMMIT|A..B',
+  },
   {
     name: 'reset',
     group: 'versions',

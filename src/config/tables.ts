@@ -1146,6 +1146,8 @@ export const tagOptions: readonly OptionRow[] = [...versionRows, deleteRow('dele
 export const mergeOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
 /** Options of `lake revert`. */
 export const revertOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+/** Options of `lake pick`. */
+export const pickOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
 /** Options of `lake reset`. */
 export const resetOptions: readonly OptionRow[] = [
   ...versionRows,
