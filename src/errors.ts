@@ -339,7 +339,12 @@ export const errorTable = {
     kind: 'overloaded',
     text: '{pool}: request body has records for more than {limit} pools; send the rest again',
   },
-  'bulk-operation': bad('bulk: {operation} is not supported: records of a pool have no identities'),
+  'bulk-operation': bad(
+    'bulk: {operation}: pool {pool} has no identity of one field; PUT /pool/{pool} with {"identity": [["id"]]} gives it one',
+  ),
+  'bulk-retry': bad(
+    'Idempotency-Key: pool {pool} has an identity, and what became of items by _id is not kept; send them without it',
+  ),
   'hec-event': bad('splunk: {fault} (event {event}, from 0)'),
   'hec-empty': bad('splunk: no events in request'),
   'hec-ack': bad('splunk: acknowledgements are off: an event is on disk when its request is answered'),

@@ -173,7 +173,8 @@ export class Recorder {
         };
         const reply = await workers.ingest({ ...request, target });
         for (const [name, outcome] of reply.pools)
-          if (!('error' in outcome)) this.keepObjects(found.get(name)!, outcome.objects, objects);
+          if (!('error' in outcome) && outcome.field === undefined)
+            this.keepObjects(found.get(name)!, outcome.objects, objects);
         return reply;
       },
       prepareDelete: (where, lake, warn) =>
@@ -202,6 +203,8 @@ export class Recorder {
       // The rows that stay are kept as they are: what replaces them is made of the body.
       prepareUpsert: (keys, identity) => async (snapshot) =>
         this.keeping(snapshot.pool.id, workers.prepareUpsert(keys, identity), objects)(snapshot),
+      prepareBulk: (operations, tell) => async (snapshot) =>
+        this.keeping(snapshot.pool.id, workers.prepareBulk(operations, tell), objects)(snapshot),
       prepareCompact: (ids) =>
         this.preparing(workers.prepareCompact(ids), objects, (snapshot, removes) => ({
           what: 'compact',

@@ -29,6 +29,7 @@ import { ThreadMemory, loads } from '../vectors/thread-memory.ts';
 import { runDelete, runStatement, runUpdate } from './load/change-task.ts';
 import { runCompact } from './load/rewrite-task.ts';
 import { runMerge } from './merge/task.ts';
+import { runBulk } from './load/bulk-task.ts';
 import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
@@ -188,6 +189,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
       return runStatement(task, request, tools, spill);
     case 'upsert':
       return runUpsert(task, request, tools, spill);
+    case 'bulk':
+      return runBulk(task, request, tools, spill);
     case 'compact':
       return runCompact(task, request, tools);
     case 'merge':

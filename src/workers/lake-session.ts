@@ -63,6 +63,8 @@ export class LakeSession {
   private readonly readOnly: boolean;
   /** Finds the pool that a shipper names. */
   target: ((pool: string) => Promise<PoolConfig>) | undefined;
+  /** The identity of the pool that a shipper names. */
+  identity: ((pool: string) => string | null | undefined) | undefined;
   /** What a statement makes of a pool's rows. */
   prepareStatement: ((statement: StatementText) => PrepareRewrite) | undefined;
   /** Of the table that its files are for. */
@@ -120,6 +122,8 @@ export class LakeSession {
         if (!this.target) throw new LakeError('internal', { text: 'no pool can be named here' });
         return layoutOf(await this.target(call.pool));
       }
+      case 'identity':
+        return this.identity ? this.identity(call.pool) : null;
       case 'view':
         if (this.readOnly) throw new LakeError('query-writes', { what: `${call.change.action} view` });
         return this.lake.changeView(call.change);

@@ -31,6 +31,7 @@ import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName, InputName } from '../formats/formats.ts';
+import type { BulkResults } from './ingest/bulk-results.ts';
 import type { IngestForm, IngestOutcome } from './ingest/ingest.types.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
@@ -93,6 +94,8 @@ export type TaskRequest =
       readonly identity: Identity;
       readonly pool: PoolLayout;
     }
+  /** `objects`: rows of operations by the only field of the pool's identity; `time`: whose values become times. */
+  | ({ readonly kind: 'bulk'; readonly pool: PoolLayout } & BulkOperations)
   | { readonly kind: 'compact'; readonly objects: readonly ObjectMeta[]; readonly pool: PoolLayout }
   /** The differences of our side and theirs are diffs 0 and 1 of the session, our objects its handle 0. */
   | {
@@ -121,6 +124,16 @@ export interface RewriteOutcome {
   readonly parts?: readonly number[];
   readonly varies?: boolean;
 }
+/** What a bulk request wants of a pool. */
+export interface BulkOperations {
+  readonly objects: readonly ObjectMeta[];
+  readonly field: string;
+  readonly time: string;
+}
+/** What operations on a pool give beside its objects. */
+export interface BulkOutcome extends RewriteOutcome {
+  readonly told: BulkResults;
+}
 /** What a merge by record gives. */
 export type MergeOutcome = RecordsPrepared;
 /**
@@ -131,6 +144,7 @@ export type TaskOutcome =
   | LoadOutcome
   | IngestOutcome
   | RewriteOutcome
+  | BulkOutcome
   | MergeOutcome
   | undefined
   | { readonly ast: unknown; readonly plan: unknown }
@@ -214,6 +228,8 @@ export type Call =
   | ({ readonly kind: 'change'; readonly handle: string; readonly verb: 'update' | 'delete' } & StatementText)
   /** The pool that a shipper names; it is made if need be. */
   | { readonly kind: 'target'; readonly pool: string }
+  /** The field of the identity of the pool that a shipper names. */
+  | { readonly kind: 'identity'; readonly pool: string }
   | {
       readonly kind: 'commit';
       readonly handle: string;
@@ -233,6 +249,7 @@ export interface Answers {
   readonly meta: MetaPage;
   readonly layout: PoolLayout;
   readonly target: PoolLayout;
+  readonly identity: string | null | undefined;
   readonly commit: string;
   readonly change: string | undefined;
   readonly columns: GivenColumns;

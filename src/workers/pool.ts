@@ -20,9 +20,17 @@ import { type ObjectStore, openObjects } from '../lake/objects/objects.ts';
 import { removeObjectFiles } from '../lake/objects/removal.ts';
 import { outputShares, shareSizes } from '../lake/scan/shares.ts';
 import { poolsOnly } from './from/policy.ts';
+import type { BulkResults } from './ingest/bulk-results.ts';
 import type { IngestOutcome, IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import { layoutOf } from './lake-session.ts';
-import type { MergeOutcome, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
+import type {
+  BulkOperations,
+  BulkOutcome,
+  MergeOutcome,
+  RewriteOutcome,
+  TaskOutcome,
+  TaskRequest,
+} from './messages.ts';
 import { returnPages } from './page-returns.ts';
 import { Loads } from './pool/loads.ts';
 import { Queries } from './pool/queries.ts';
@@ -132,6 +140,17 @@ class Workers implements WorkerPool {
   prepareUpsert(keys: readonly ObjectMeta[], identity: Identity): PrepareRewrite {
     return (snapshot) =>
       this.scheduler.rewrite({ kind: 'upsert', keys, identity, pool: layoutOf(snapshot.pool) }, snapshot);
+  }
+
+  prepareBulk(operations: BulkOperations, tell: (results: BulkResults) => void): PrepareRewrite {
+    return async (snapshot) => {
+      const session = this.scheduler.session();
+      session.lend(snapshot);
+      const request = { kind: 'bulk', ...operations, pool: layoutOf(snapshot.pool) } as const;
+      const outcome = await this.scheduler.outcome<BulkOutcome>(request, session);
+      tell(outcome.told);
+      return outcome;
+    };
   }
 
   prepareCompact(ids: readonly string[]): PrepareRewrite {
@@ -275,6 +294,7 @@ const isRewrite = ({ kind }: TaskRequest): boolean =>
   kind === 'update' ||
   kind === 'statement' ||
   kind === 'upsert' ||
+  kind === 'bulk' ||
   kind === 'compact' ||
   kind === 'merge';
 

@@ -30,6 +30,8 @@ import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts'
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { S3Options } from '../store/s3.ts';
+import type { BulkResults } from './ingest/bulk-results.ts';
+import type { BulkOperations } from './messages.ts';
 import type { IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from/policy.ts';
@@ -229,6 +231,8 @@ export interface WorkerPool {
   prepareUpdate(update: UpdateText, lake?: LakeServices, warn?: (texts: readonly string[]) => void): PrepareRewrite;
   /** What the lake's `upsert` calls: a snapshot without the records of the identities that these objects hold. */
   prepareUpsert(keys: readonly ObjectMeta[], identity: Identity): PrepareRewrite;
+  /** The same for operations of a bulk request. `tell`: told what became of them; the last time counts. */
+  prepareBulk(operations: BulkOperations, tell: (results: BulkResults) => void): PrepareRewrite;
   /** What the lake's `compact` calls to merge these objects. */
   prepareCompact(ids: readonly string[]): PrepareRewrite;
   /** What the lake's `merge`, `revert` and `pick` call where they go by records. */

@@ -88,7 +88,7 @@ describe('items', () => {
         'a',
         400,
         'illegal_argument_exception',
-        `bulk: ${operation} is not supported: records of a pool have no identities`,
+        `bulk: ${operation}: pool ${pool} has no identity of one field; PUT /pool/${pool} with {"identity": [["id"]]} gives it one`,
       ]),
       ['index', pool, '9', 201],
     ]);

@@ -110,6 +110,7 @@ describe.each(Object.keys(samples) as Sampled[])('%s', (protocol) => {
           { ingestBodyBytesMax: 1 << 20 },
           {
             layoutOf: async () => ({ keys: [['ts']], order: 'asc', threshold: 1 << 20 }),
+            identityOf: async () => (k % 3 === 0 ? 'id' : null),
             sort: async (batches) => {
               let records = 0;
               for await (const batch of batches) records += printed(batch);

@@ -3,8 +3,10 @@
  * itself. A pool that refuses its records, or whose commit fails, fails alone.
  */
 import { LakeError } from '../../errors.ts';
-import type { CommitNote, CommitTerms, Id, Pool } from '../../lake/lake.types.ts';
+import type { CommitNote, CommitResult, CommitTerms, Id, Pool } from '../../lake/lake.types.ts';
+import type { BulkResults } from '../../workers/ingest/bulk-results.ts';
 import type { IngestRequest, PoolReply, Protocol, Told } from '../../workers/ingest/ingest.types.ts';
+import type { BulkOperations } from '../../workers/messages.ts';
 import { noteCommit } from '../access/audit.ts';
 import { loadBody } from '../bodies/body.ts';
 import { requestCodings } from '../bodies/encoding.ts';
@@ -14,7 +16,7 @@ import { type BodyKey, bodyKeyOf, commitKeyedOnce } from '../idempotency.ts';
 import { made } from '../load.ts';
 import type { Call } from '../route.ts';
 import type { LoadRun } from '../runs.ts';
-import { ingestPool } from './pools.ts';
+import { checkIngestPool, ingestPool } from './pools.ts';
 
 /** The branch that shippers write to. */
 const branch = 'main';
@@ -31,9 +33,11 @@ export interface BodyForm<P extends Protocol> {
   readonly utf8?: 'refuse';
   readonly contentEncoding?: string | undefined;
   readonly isKnown?: (told: Told[P]) => boolean;
+  /** Records go by an id where a pool's identity is one field. */
+  readonly byId?: boolean;
 }
 /** What became of a pool's records. */
-export type PoolTaken = { readonly commit: Id } | { readonly error: unknown };
+export type PoolTaken = { readonly commit: Id; readonly results?: BulkResults } | { readonly error: unknown };
 /** What became of a body. */
 export interface Taken<P extends Protocol> {
   readonly told: Told[P];
@@ -43,7 +47,7 @@ export interface Taken<P extends Protocol> {
 /** Takes a body and commits what is in it. @throws what is wrong with all of it */
 export const takeBody = async <P extends Protocol>(
   call: Call,
-  { protocol, pool, time, defaults, utf8, contentEncoding, isKnown = () => false }: BodyForm<P>,
+  { protocol, pool, time, defaults, utf8, contentEncoding, isKnown = () => false, byId = false }: BodyForm<P>,
 ): Promise<Taken<P>> => {
   const loads = new BodyLoads(call);
   const note = commitNote(call.request.headers);
@@ -60,11 +64,12 @@ export const takeBody = async <P extends Protocol>(
       ...form,
       ...loads.body(),
       target: (name) => loads.begin(name, time),
+      ...(byId && { identity: (name: string) => identityField(checkIngestPool(call, name)) }),
     });
     const key = bodyKeyOf(call, digest, isKnown(told));
     const taken = new Map<string, PoolTaken>();
     const committing = [...pools].map(async ([name, reply]) => {
-      taken.set(name, await loads.commit(name, reply, note, key));
+      taken.set(name, await loads.commit(name, reply, { note, key, time }));
     });
     await Promise.all(committing);
     return { told, pools: taken };
@@ -86,6 +91,19 @@ export const checkAllTaken = ({ pools }: Pick<Taken<Protocol>, 'pools'>): void =
   for (const taken of pools.values()) if ('error' in taken) throw taken.error;
 };
 
+/** The only field, at the top of records, of a pool's identity. */
+const identityField = (pool: Pool | undefined): string | null | undefined => {
+  if (!pool) return undefined;
+  const [path = [], ...others] = pool.config.identity ?? [];
+  return path.length === 1 && others.length === 0 ? path[0]! : null;
+};
+
+/** How the records of a pool are committed. */
+interface CommitTold {
+  readonly note: CommitNote;
+  readonly key: BodyKey | undefined;
+  readonly time: string;
+}
 /** The loads of one request: one for each pool. */
 class BodyLoads {
   private readonly call: Call;
@@ -147,7 +165,7 @@ class BodyLoads {
   }
 
   /** Commits what a pool has of the body. Never rejects. */
-  async commit(name: string, reply: PoolReply, note: CommitNote, key: BodyKey | undefined): Promise<PoolTaken> {
+  async commit(name: string, reply: PoolReply, { note, key, time }: CommitTold): Promise<PoolTaken> {
     const load = this.loads.get(name);
     if ('error' in reply || !load) {
       const error = 'error' in reply ? reply.error : undefined;
@@ -156,10 +174,18 @@ class BodyLoads {
     }
     const { pool, run } = load;
     const { audit, reply: answer } = this.call;
+    const { field } = reply;
+    const told: { results?: BulkResults } = {};
     try {
       const make = async (terms: CommitTerms): Promise<Id> => {
         const noted = { ...note, terms };
-        return made(this.call, await reply.settled(run.commit(() => pool.load(branch, reply.objects, noted))));
+        const commit = (): Promise<CommitResult> =>
+          field === undefined
+            ? pool.load(branch, reply.objects, noted)
+            : this.operate(pool, { objects: reply.objects, field, time }, noted, (results) => {
+                told.results = results;
+              });
+        return made(this.call, await reply.settled(run.commit(commit)));
       };
       const drop = async (commit: Id): Promise<void> => {
         const error = new LakeError('load-cancelled', { reason: `this body made commit 0x${commit} before` });
@@ -167,15 +193,34 @@ class BodyLoads {
         run.committed(commit);
         await reply.settled(Promise.reject(error)).catch(() => undefined);
       };
-      const commit = await commitKeyedOnce(this.call, pool.config, key, { make, drop });
+      const commit = await commitKeyedOnce(this.call, pool.config, field === undefined ? key : undefined, {
+        make,
+        drop,
+      });
       run.committed(commit);
       noteCommit(answer, commit);
       audit?.changed({ pool: pool.config.id, branch, commit });
-      return { commit };
+      return { commit, ...told };
     } catch (error) {
       run.rejected(error);
       return { error };
     }
+  }
+  /** @throws bulk-retry */
+  private operate(
+    pool: Pool,
+    operations: BulkOperations,
+    noted: CommitNote,
+    tell: (results: BulkResults) => void,
+  ): Promise<CommitResult> {
+    const { service, request } = this.call;
+    if (request.headers['idempotency-key'] !== undefined)
+      return Promise.reject(new LakeError('bulk-retry', { pool: pool.config.name }));
+    return pool.upsert(branch, [], service.workers.prepareBulk(operations, tell), noted).catch((error: unknown) => {
+      if (!(error instanceof LakeError && error.code === 'transaction-empty')) throw error;
+      // Nothing had to be changed.
+      return { commit: pool.tip(branch) };
+    });
   }
   rejected(error: unknown): void {
     for (const { run } of this.loads.values()) run.rejected(error);

@@ -65,6 +65,7 @@ const bulk = async (call: Call<{ readonly index?: string }, { readonly time?: st
     time: query.time ?? timeField,
     contentEncoding: request.headers['content-encoding'],
     isKnown: ({ isKnown }) => isKnown,
+    byId: true,
   });
   return sendElastic(reply, bulkAnswer(taken, performance.now() - since));
 };
@@ -77,7 +78,7 @@ const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =
     path: hasIndex ? '/:index/_bulk' : '/_bulk',
     summary: "Elasticsearch's bulk request",
     description:
-      'An index is a pool. Items are answered one by one, and one that cannot be read fails alone; those of a pool are one commit. `index` and `create` add a record; `update` and `delete` are not supported. An `_id` is kept as a field; a body all of whose documents have an id or a time can be sent again (option -ingest.repeats).',
+      'An index is a pool. Items are answered one by one, and one that cannot be read fails alone; those of a pool are one commit. In a pool whose identity is one field at the top of records an `_id` is that field: `index` replaces, `create` adds what is not there, `update` merges `doc` (with `doc_as_upsert`, `upsert`, `detect_noop`), `delete` removes; each item is answered by what the pool had. In other pools `index` and `create` add a record, an `_id` is kept as a field, `update` and `delete` fail, and a body all of whose documents have an id or a time can be sent again (option -ingest.repeats).',
     need: 'known',
     writes: true,
     ...(hasIndex && { params: indexParams }),
@@ -97,7 +98,15 @@ const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =
         },
       },
     },
-    errors: [...ingestErrors, 'bulk-operation', 'body-pools', 'shipment-again'],
+    errors: [
+      ...ingestErrors,
+      'bulk-operation',
+      'bulk-retry',
+      'upsert-large',
+      'rewrite-overtaken',
+      'body-pools',
+      'shipment-again',
+    ],
     handler: (call) => bulk(call as Parameters<typeof bulk>[0]),
   });
 

@@ -43,8 +43,8 @@ export const prepareRewrite = async (
   try {
     for (const id of wanted) mustHave(store, list, id);
     const { removes, adds, parts } = await prepare(snapshot);
-    if (removes.length === 0 && brings.length === 0) throw new LakeError('transaction-empty');
     const objects = [...adds, ...brings];
+    if (removes.length === 0 && objects.length === 0) throw new LakeError('transaction-empty');
     const task: PartTask = {
       kind: 'rewrite',
       branch,

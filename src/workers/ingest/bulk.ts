@@ -6,7 +6,8 @@
  * - A document that cannot be read fails alone; a line in the place of an action that is none fails all of the body, for
  *   nobody knows then what the lines behind it are.
  * - The last line ends with a newline: a body that was cut is not taken for a shorter one.
- * - A document's `_id` is kept, as its first field: pools have no identities.
+ * - A document's `_id` is kept, as its first field. In a pool whose identity is one field it fills that field, and what
+ *   is to be done goes there as it came, row by row (bulk-rows.ts): what becomes of it depends on what the pool has.
  */
 import { LakeError } from '../../errors.ts';
 import { Batches } from '../../formats/batches.ts';
@@ -17,11 +18,9 @@ import { JsonTape, kind } from '../../formats/json/tape.ts';
 import { writeObjectFields, writeValue } from '../../formats/json/write.ts';
 import { type Builder, type RecordBuilder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { type WireError, toWire } from '../messages.ts';
+import { type BulkOperation, bulkOperations } from './bulk-results.ts';
+import { type Known, type OperationRow, faultOfUpdate, knownOf, writeOperation } from './bulk-rows.ts';
 import type { DecodeContext } from './ingest.types.ts';
-
-/** What an item asks for; those that are not supported come last. */
-export const bulkOperations = ['index', 'create', 'update', 'delete'] as const;
-export type BulkOperation = (typeof bulkOperations)[number];
 
 /** The items of a body, in their order. */
 export interface BulkTold {
@@ -57,6 +56,8 @@ const actionFields: ReadonlySet<string> = new Set([
   'list_executed_pipelines',
   'dynamic_templates',
 ]);
+/** What makes an item depend on what Elasticsearch counts: nothing of that is kept. */
+const conditions = ['if_seq_no', 'if_primary_term', 'version'] as const;
 /** The answer has each of them. */
 const itemsMax = 1_000_000;
 /** The longest line of an action. */
@@ -66,6 +67,8 @@ interface Action {
   readonly operation: BulkOperation;
   readonly pool: string;
   readonly id: string | undefined;
+  /** The parameter that makes it depend on what Elasticsearch counts. */
+  readonly condition: string | undefined;
 }
 
 /** Reads a body; a pool's records come in the order of their items. @throws format-broken, format-limit, format-memory */
@@ -80,21 +83,28 @@ export const decodeBulk = async (input: AsyncIterable<Uint8Array>, context: Deco
   try {
     while (await window.more()) {
       while (window.nextLine()) {
-        const full = items.take(window);
-        if (full) await context.emit(full.pool, full.batches.take());
+        const action = items.take(window);
+        if (!action) continue;
+        const full = items.add(action, items.known(action.pool) ?? (await knownOf(context, action.pool)));
+        if (full) await emit(context, full);
       }
     }
     const told = items.end();
-    for (const { pool, batches } of items.waiting()) await context.emit(pool, batches.take());
+    for (const waiting of items.waiting()) await emit(context, waiting);
     return told;
   } finally {
     await window.close();
   }
 };
 
+const emit = ({ emit: hand }: DecodeContext, { pool, batches, field }: PoolBatches): Promise<void> =>
+  hand(pool, batches.take(), field);
+
 /** Records of a pool that wait until they are a batch. */
 interface PoolBatches {
   readonly pool: string;
+  /** Rows are operations, by this field of the pool's identity. */
+  readonly field: string | undefined;
   readonly batches: Batches;
   /** Of a shape: the same with the id before its fields. */
   readonly withId: WeakMap<Layout, Shape>;
@@ -114,6 +124,7 @@ class Items {
   private readonly tape: JsonTape;
   private readonly pools = new Map<string, PoolBatches>();
   private readonly names = new Map<string, number>();
+  private readonly targets = new Map<string, Known>();
   /** Documents of the same layout come one after the other. */
   private readonly traits = new WeakMap<Layout, Traits>();
   private isKnown = true;
@@ -124,6 +135,8 @@ class Items {
   private count = 0;
   /** Whose document the next line is. */
   private action: Action | undefined;
+  /** Bytes of the document that is on the tape. */
+  private documentBytes = 0;
   /** The line of the last action without an id: most are like the one before. */
   private lastLine: Uint8Array = new Uint8Array(0);
   private lastAction: Action | undefined;
@@ -141,21 +154,87 @@ class Items {
     this.tape = new JsonTape(nestingMax, { memory: context.options.memory });
   }
 
-  /** Takes the window's line; gives the records of a pool that are a batch now. */
-  take(window: ByteWindow): PoolBatches | undefined {
+  /** Takes the window's line; gives the action that is whole now, to be added. */
+  take(window: ByteWindow): Action | undefined {
     const { bytes, lineStart: start, lineEnd: end } = window;
     if (end === window.end) this.fail('the body must end with a newline');
     const { action } = this;
     if (action === undefined) {
-      if (!isBlank(bytes, start, end)) this.begin(bytes, start, end);
+      const begun = isBlank(bytes, start, end) ? undefined : this.begin(bytes, start, end);
       this.line++;
-      return undefined;
+      return begun;
     }
     this.action = undefined;
-    const full = action.operation === 'update' ? undefined : this.document(action, window);
-    this.count++;
+    const isRead = this.document(action, window);
+    if (!isRead) this.count++;
     this.line++;
+    return isRead ? action : undefined;
+  }
+  /** What is known of a pool. */
+  known(pool: string): Known | undefined {
+    return this.targets.get(pool);
+  }
+  /** Adds an action, its document on the tape; gives the records of a pool that are a batch now. */
+  add(action: Action, target: Known): PoolBatches | undefined {
+    const makes = action.operation === 'index' || action.operation === 'create';
+    // A pool that is made for records has no identity; what cannot make it leaves that to the next item.
+    if (!('absent' in target)) this.targets.set(action.pool, target);
+    else if (makes) this.targets.set(action.pool, {});
+    const full = this.added(action, target);
+    this.count++;
     return full;
+  }
+  private added(action: Action, target: Known): PoolBatches | undefined {
+    const { operation, pool: name, id } = action;
+    const field = 'field' in target ? target.field : undefined;
+    const fault = this.faultOf(action, target);
+    if (fault !== undefined) {
+      if (operation !== 'delete') this.tape.taken();
+      this.failures.set(this.count, toWire(fault));
+      return undefined;
+    }
+    // What it comes to the next time depends on what the pool has then.
+    if (field !== undefined || (id === undefined && !this.traitsOf(this.tape.formAt(0).layout).hasTime))
+      this.isKnown = false;
+    const pool = this.batchesOf(name, field);
+    const builder = pool.batches.begin();
+    if (field !== undefined) writeOperation(builder, this.rowOf(action, pool, field));
+    else this.writeDocument(pool, builder, action);
+    pool.batches.end(operation === 'delete' ? id!.length : this.documentBytes);
+    return pool.batches.isFull ? pool : undefined;
+  }
+  /** Why an action whose document could be read is not done. */
+  private faultOf({ operation, pool, id, condition }: Action, target: Known): unknown {
+    const isById = operation === 'update' || operation === 'delete';
+    if (!('field' in target) && isById) {
+      if ('error' in target) return target.error;
+      return 'absent' in target
+        ? new LakeError('pool-not-found', { pool })
+        : new LakeError('bulk-operation', { operation, pool });
+    }
+    if (!('field' in target)) return undefined;
+    // The line behind the last one of the item is the next one.
+    const place = ` (line ${this.line - 1})`;
+    const broken = (fault: string): LakeError =>
+      new LakeError('format-broken', { format: 'bulk', fault, place, values: this.count });
+    if (isById && id === undefined) return broken(`${operation}: _id is missing`);
+    if (condition !== undefined) return broken(`${operation}: ${condition} is not supported`);
+    const fault = operation === 'update' && faultOfUpdate(this.tape.formAt(0).layout.shape.names);
+    return fault ? broken(fault) : undefined;
+  }
+  private rowOf(action: Action, pool: PoolBatches, field: string): OperationRow {
+    const { operation, id } = action;
+    const write = (builder: Builder): void => {
+      if (operation === 'delete') builder.null();
+      else if (operation === 'update') writeValue(this.tape, builder);
+      else this.writeDocument(pool, builder, action, field);
+    };
+    return { item: this.count, operation: bulkOperations.indexOf(operation), id, write };
+  }
+  /** The document with its id before its fields, unless it has that field itself. */
+  private writeDocument(pool: PoolBatches, builder: Builder, { id }: Action, field = '_id'): void {
+    if (id === undefined || this.tape.formAt(0).layout.shape.names.includes(field)) writeValue(this.tape, builder);
+    else this.writeWithId(pool, builder, id, field);
   }
 
   end(): BulkTold {
@@ -174,8 +253,8 @@ class Items {
     for (const pool of this.pools.values()) if (!pool.batches.isEmpty) yield pool;
   }
 
-  /** The line of an action. */
-  private begin(bytes: Uint8Array, start: number, end: number): void {
+  /** The line of an action; gives it if it is all. */
+  private begin(bytes: Uint8Array, start: number, end: number): Action | undefined {
     let action = this.lastAction;
     if (!action || !sameLine(this.lastLine, bytes, start, end)) {
       action = this.actionOf(bytes, start, end);
@@ -183,11 +262,9 @@ class Items {
       if (this.lastAction) this.lastLine = bytes.slice(start, end);
     }
     this.note(action);
-    const { operation } = action;
-    if (operation === 'update' || operation === 'delete')
-      this.failures.set(this.count, toWire(new LakeError('bulk-operation', { operation })));
-    if (operation === 'delete') this.count++;
-    else this.action = action;
+    if (action.operation === 'delete') return action;
+    this.action = action;
+    return undefined;
   }
   private note({ operation, pool, id }: Action): void {
     if (this.count === itemsMax)
@@ -221,7 +298,8 @@ class Items {
       if (!actionFields.has(key)) this.fail(`${operation}: unknown parameter ${key}`);
     const pool = this.textOf(fields, '_index') ?? this.context.pool;
     if (pool === undefined || pool === '') this.fail(`${operation}: _index is missing`);
-    return { operation, pool, id: this.textOf(fields, '_id') };
+    const condition = conditions.find((name) => fields[name] !== undefined);
+    return { operation, pool, id: this.textOf(fields, '_id'), condition };
   }
   private objectOf(text: string): Readonly<Record<string, unknown>> {
     try {
@@ -240,11 +318,8 @@ class Items {
     return typeof value === 'number' ? String(value) : this.fail(`${key}: expected a string`);
   }
 
-  /** The line of a document. */
-  private document(
-    action: Action,
-    { bytes, lineStart: start, lineEnd: end, offset }: ByteWindow,
-  ): PoolBatches | undefined {
+  /** Reads the line of a document onto the tape; false if it cannot be read. */
+  private document({ operation }: Action, { bytes, lineStart: start, lineEnd: end, offset }: ByteWindow): boolean {
     const { sub, tape } = this;
     // What the tape stops at; the newline is used up.
     bytes[end] = 0;
@@ -254,28 +329,24 @@ class Items {
       const found = tape.next(sub, this.count);
       if (found !== 'value' || tape.kinds[0] !== kind.object) this.fail('expected a document, which is an object');
       if (!isBlank(bytes, sub.start, end)) this.fail('more than one document in its line');
-      if (this.traitsOf(tape.formAt(0).layout).hasId) this.fail('_id belongs into the action, not the document');
+      if (operation !== 'update' && this.traitsOf(tape.formAt(0).layout).hasId)
+        this.fail('_id belongs into the action, not the document');
     } catch (problem) {
       if (!(problem instanceof LakeError) || problem.code !== 'format-broken') throw problem;
       tape.taken();
       this.failures.set(this.count, toWire(problem));
-      return undefined;
+      return false;
     }
-    if (action.id === undefined && !this.traitsOf(tape.formAt(0).layout).hasTime) this.isKnown = false;
-    const pool = this.batchesOf(action.pool);
-    const builder = pool.batches.begin();
-    if (action.id === undefined) writeValue(tape, builder);
-    else this.writeWithId(pool, builder, action.id);
-    pool.batches.end(end - start);
-    return pool.batches.isFull ? pool : undefined;
+    this.documentBytes = end - start;
+    return true;
   }
-  private writeWithId({ withId }: PoolBatches, builder: Builder, id: string): void {
+  private writeWithId({ withId }: PoolBatches, builder: Builder, id: string, field: string): void {
     const { layout } = this.tape.formAt(0);
     let shape = withId.get(layout);
     if (!shape) {
       const { names, optional } = layout.shape;
       const fields = names.map((name, k) => ({ name, optional: optional[k]! }));
-      withId.set(layout, (shape = shapeOf([{ name: '_id' }, ...fields])));
+      withId.set(layout, (shape = shapeOf([{ name: field }, ...fields])));
     }
     const record = builder.record(shape);
     let fields = this.behindId.get(record);
@@ -293,9 +364,12 @@ class Items {
     }
     return found;
   }
-  private batchesOf(pool: string): PoolBatches {
+  private batchesOf(pool: string, field: string | undefined): PoolBatches {
     let found = this.pools.get(pool);
-    if (!found) this.pools.set(pool, (found = { pool, batches: new Batches(this.batchRows), withId: new WeakMap() }));
+    if (!found) {
+      found = { pool, field, batches: new Batches(this.batchRows), withId: new WeakMap() };
+      this.pools.set(pool, found);
+    }
     return found;
   }
 

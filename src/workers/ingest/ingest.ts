@@ -29,6 +29,8 @@ const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
 
 /** `read`: called when all of the body was read. */
 interface IngestTools extends PoolLoadTools {
+  /** @throws why it may not be asked */
+  identityOf(pool: string): Promise<string | null | undefined>;
   readonly read?: () => void;
 }
 /** Reads a body into objects of its pools. When it rejects, no file is left. */
@@ -49,7 +51,9 @@ export const ingest = async (
         pool,
         time,
         defaults,
-        emit: (name, batch) => loads.emit(name, time === undefined ? batch : withTimes(batch, time)),
+        emit: (name, batch, field) =>
+          loads.emit(name, time === undefined || field !== undefined ? batch : withTimes(batch, time), field),
+        identity: (name) => tools.identityOf(name),
       },
     );
     tools.read?.();

@@ -37,8 +37,13 @@ export interface DecodeContext {
   readonly time: string | undefined;
   /** Fields of records that do not have them, by name. */
   readonly defaults: Readonly<Record<string, string>>;
-  /** Hands records on to a pool; resolves when more may come. */
-  emit(pool: string, batch: Vector): Promise<void>;
+  /**
+   * Hands records on to a pool; resolves when more may come. `field`: they are operations by that field of its identity
+   * (bulk-rows.ts).
+   */
+  emit(pool: string, batch: Vector, field?: string): Promise<void>;
+  /** As in `IngestRequest`. @throws why it may not be asked */
+  identity(pool: string): Promise<string | null | undefined>;
 }
 /** Reads a body to its end. @throws LakeError for what fails all of it */
 export type Decoder<T> = (input: AsyncIterable<Uint8Array>, context: DecodeContext) => Promise<T>;
@@ -57,7 +62,13 @@ export interface IngestForm {
 
 /** What the records of a pool became, by the name under which they came. */
 export type PoolOutcome =
-  | { readonly objects: readonly ObjectMeta[]; readonly records: number; readonly bytes: number }
+  | {
+      readonly objects: readonly ObjectMeta[];
+      readonly records: number;
+      readonly bytes: number;
+      /** The objects are for no commit: they hold operations by this field. */
+      readonly field?: string;
+    }
   | { readonly error: WireError };
 /** Objects are in files that are synced, or inline. `digest`: SHA-256 of the body without its codings. */
 export interface IngestOutcome {
@@ -73,9 +84,16 @@ export interface IngestRequest<P extends Protocol = Protocol>
   readonly protocol: P;
   /** Finds a pool, or makes it, once for each name; a load into it begins. @throws why it takes none */
   readonly target: (pool: string) => Promise<{ readonly pool: PoolConfig; readonly watch: LoadWatch }>;
+  /**
+   * The only field, at the top of records, of a pool's identity; null: its identity is none such; undefined: there is no
+   * pool. Default: none has any. @throws why it may not be asked
+   */
+  readonly identity?: (pool: string) => string | null | undefined;
 }
 /** A pool's part of a body: to be committed, or why it cannot be. */
-export type PoolReply = Omit<LoadReply, 'warnings' | 'taken'> | { readonly error: unknown };
+export type PoolReply =
+  | (Omit<LoadReply, 'warnings' | 'taken'> & { readonly field?: string })
+  | { readonly error: unknown };
 /** Nothing is committed yet. */
 export interface IngestReply<P extends Protocol = Protocol> {
   readonly pools: ReadonlyMap<string, PoolReply>;

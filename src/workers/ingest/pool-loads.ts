@@ -10,9 +10,10 @@ import type { ObjectMeta } from '../../lake/lake.types.ts';
 import type { SortedObjects } from '../../lake/objects/cutter.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { PoolLayout } from '../messages.ts';
+import { operationLayout } from './bulk-rows.ts';
 
 /** What a pool's records became, or why they became nothing. */
-export type PoolLoaded = SortedObjects | { readonly error: unknown };
+export type PoolLoaded = (SortedObjects & { readonly field?: string }) | { readonly error: unknown };
 
 /** How records become objects, and of which pools. */
 export interface PoolLoadTools {
@@ -34,10 +35,13 @@ export class PoolLoads {
     this.tools = tools;
   }
 
-  /** Hands records on; resolves when they were taken. Never rejects for what a pool says. */
-  async emit(pool: string, batch: Vector): Promise<void> {
+  /**
+   * Hands records on; resolves when they were taken. Never rejects for what a pool says. `field`: they are operations by
+   * that field, of which a pool has only such.
+   */
+  async emit(pool: string, batch: Vector, field?: string): Promise<void> {
     let load = this.pools.get(pool);
-    if (!load) this.pools.set(pool, (load = this.begin(pool)));
+    if (!load) this.pools.set(pool, (load = this.begin(pool, field)));
     await load.push(batch);
   }
 
@@ -57,11 +61,14 @@ export class PoolLoads {
     }
   }
 
-  private begin(pool: string): PoolLoad {
+  private begin(pool: string, field: string | undefined): PoolLoad {
     const isOver = this.pools.size >= bodyPoolsMax;
     return new PoolLoad(async (batches) => {
       if (isOver) throw new LakeError('body-pools', { pool, limit: bodyPoolsMax });
-      return this.tools.sort(batches, await this.tools.layoutOf(pool), () => this.pools.size);
+      const layout = await this.tools.layoutOf(pool);
+      const pools = (): number => this.pools.size;
+      if (field === undefined) return this.tools.sort(batches, layout, pools);
+      return { ...(await this.tools.sort(batches, operationLayout(layout), pools)), field };
     });
   }
 }
@@ -76,7 +83,7 @@ class PoolLoad {
   /** Who waits for the other side. */
   private wake: (() => void) | undefined;
 
-  constructor(sort: (batches: AsyncIterable<Vector>) => Promise<SortedObjects>) {
+  constructor(sort: (batches: AsyncIterable<Vector>) => Promise<Exclude<PoolLoaded, { readonly error: unknown }>>) {
     this.outcome = sort(this.batches()).catch((error: unknown) => {
       this.hasFailed = true;
       this.signal();

@@ -6,7 +6,6 @@ import { sortSmall } from '../../lake/load/sort-small.ts';
 import { removeObjectFiles } from '../../lake/objects/removal.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type SmallLoadTools, once, shapeLimitsIn, smallBodyBytesMax } from '../load/small.ts';
-import type { PoolLayout } from '../messages.ts';
 import type { IngestForm, IngestOutcome } from './ingest.types.ts';
 import { ingest } from './ingest.ts';
 
@@ -18,11 +17,11 @@ export const isSmallIngest = ({ contentCodings = [] }: IngestForm, body: Uint8Ar
 export const runSmallIngest = (
   form: IngestForm,
   body: Uint8Array,
-  layoutOf: (pool: string) => Promise<PoolLayout>,
+  pools: Pick<Parameters<typeof ingest>[3], 'layoutOf' | 'identityOf'>,
   { objects, readLimits }: SmallLoadTools,
 ): Promise<IngestOutcome> =>
   ingest(once(body), form, readLimits, {
-    layoutOf,
+    ...pools,
     sort: async (batches, { keys, order, threshold }) =>
       sortSmall(await collected(batches), {
         keys,

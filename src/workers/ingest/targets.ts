@@ -10,7 +10,7 @@ type WatchedTask = Parameters<LoadWatch['began']>[0];
 /** Removes what was not committed, and tells the watch. */
 type Settle = (
   watch: LoadWatch,
-  objects: readonly ObjectMeta[],
+  outcome: { readonly objects: readonly ObjectMeta[]; readonly field?: string },
   ...commit: Parameters<LoadReply['settled']>
 ) => Promise<Awaited<(typeof commit)[0]>>;
 
@@ -67,6 +67,6 @@ export class IngestTargets {
     const { watch } = target;
     if (bytesAtOnce === undefined) watch.wrote(outcome);
     else watch.wroteAtOnce(outcome, bytesAtOnce);
-    return { ...outcome, settled: (commit) => settle(watch, outcome.objects, commit) as typeof commit };
+    return { ...outcome, settled: (commit) => settle(watch, outcome, commit) as typeof commit };
   }
 }

@@ -28,6 +28,7 @@ export const runIngest = async (
       },
       {
         layoutOf: (pool) => task.call({ kind: 'target', pool }),
+        identityOf: (pool) => task.call({ kind: 'identity', pool }),
         sort: (batches, layout, loads) =>
           sortIntoObjects(
             turning(batches, task),

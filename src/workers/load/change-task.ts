@@ -263,6 +263,22 @@ class MovedRows {
   }
 }
 
+/** False only if no row of a block matches. */
+export const mayMatch = async (
+  { pruner, mayHold }: Pick<RowChange, 'pruner' | 'mayHold'>,
+  reader: ObjectReader,
+  block: number,
+  order: PoolLayout['order'],
+): Promise<boolean> => {
+  const { firstKey, lastKey } = reader.blocks[block]!;
+  const [least, most] = order === 'asc' ? [firstKey, lastKey] : [lastKey, firstKey];
+  if (mayHold?.(least, most) === false) return false;
+  if (!pruner) return true;
+  if (!reader.mayMatch(block, pruner)) return false;
+  for (const part of reader.parts(block)) if (await reader.mayHold(block, part, pruner)) return true;
+  return false;
+};
+
 /** Changes objects, one after the other. */
 class Changer {
   private readonly task: Task;
@@ -297,24 +313,13 @@ class Changer {
     const { pool, task, tools } = this;
     const reader = await openReader(this.source, meta);
     return rewritten({ task, tools, pool }, meta, reader, async (block, read) => {
-      if (!(await this.mayMatch(reader, block))) return undefined;
+      if (!(await mayMatch(this.change, reader, block, pool.order))) return undefined;
       const first = this.columns && (await this.matched(await reader.read(block, this.columns)));
       if (first?.length === 0) return undefined;
       const rows = await read();
       const matched = first ?? (await this.matched(rows));
       return matched.length > 0 ? this.after(rows, matched) : undefined;
     });
-  }
-
-  private async mayMatch(reader: ObjectReader, block: number): Promise<boolean> {
-    const { pruner, mayHold } = this.change;
-    const { firstKey, lastKey } = reader.blocks[block]!;
-    const [least, most] = this.pool.order === 'asc' ? [firstKey, lastKey] : [lastKey, firstKey];
-    if (mayHold?.(least, most) === false) return false;
-    if (!pruner) return true;
-    if (!reader.mayMatch(block, pruner)) return false;
-    for (const part of reader.parts(block)) if (await reader.mayHold(block, part, pruner)) return true;
-    return false;
   }
 
   /** Rows for which the filter is true. */

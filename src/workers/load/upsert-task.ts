@@ -7,6 +7,7 @@
  */
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
+import type { Identity } from '../../lake/lake.types.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
 import type { Pruner } from '../../query/plan/plan.ts';
@@ -16,7 +17,7 @@ import { isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import type { WorkerTools } from '../query/lake-source.ts';
-import type { RewriteOutcome, TaskRequest } from '../messages.ts';
+import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { type RowChange, changeRows } from './change-task.ts';
@@ -29,7 +30,6 @@ export const runUpsert = async (
   tools: WorkerTools,
   spill: TaskSpill,
 ): Promise<RewriteOutcome> => {
-  const table = new ColumnCodes();
   const known: Vector[] = [];
   const source = { ...pool, objects: tools.objects, page: () => ({ objects }) };
   const scanned = scanObjects(source, {
@@ -43,12 +43,16 @@ export const runUpsert = async (
     const { values, has } = keysOf(rows, identity);
     const index = rowsWith(has);
     if (index.length === 0) continue;
-    const keys = take(values, index);
-    table.codes(keys);
-    known.push(keys);
+    known.push(take(values, index));
   }
   if (known.length === 0) return { removes: [], adds: [], parts: [] };
-  const all = concat(known);
+  return changeRows(task, pool, ofIdentities(concat(known), identity, pool), tools, spill);
+};
+
+/** The rows of these identities, as `keysOf` has them. */
+export const ofIdentities = (all: Vector, identity: Identity, pool: Pick<PoolLayout, 'keys'>): RowChange => {
+  const table = new ColumnCodes();
+  table.codes(all);
   const columns = identity.map((_, i) => keyColumn(all, [String(i)]));
   const size = table.size;
   const isKnown = ({ values, has }: Keys): Vector => {
@@ -59,13 +63,12 @@ export const runUpsert = async (
   };
   const at = identity.findIndex((path) => path.join('\u0000') === pool.keys[0]?.join('\u0000'));
   const pruner = prunerOf(identity, columns);
-  const change: RowChange = {
+  return {
     matches: (rows) => isKnown(keysOf(rows, identity)),
     columns: identity,
     ...(at >= 0 && { mayHold: spanTest(columns[at]!) }),
     ...(pruner && { pruner }),
   };
-  return changeRows(task, pool, change, tools, spill);
 };
 
 const rowsWith = (has: Uint8Array): Uint32Array => {

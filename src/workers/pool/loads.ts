@@ -147,7 +147,7 @@ export class Loads {
         : await this.ingestChunks(body ? { ...request, body: once(body), begun: undefined } : request, targets);
       const pools = targets.replies(
         outcome,
-        (watch, objects, commit) => this.settled(watch, objects, commit),
+        (watch, outcome, commit) => this.settledOf(watch, outcome, commit),
         isSmall ? body.length : undefined,
       );
       return { ...outcome, pools, told: outcome.told as Told[P] };
@@ -160,13 +160,16 @@ export class Loads {
   }
   private ingestSmall(request: IngestRequest, body: Uint8Array, targets: IngestTargets): Promise<IngestOutcome> {
     this.scheduler.checkOpen();
-    return runSmallIngest(request, body, async (name) => layoutOf(await targets.find(name)), this.smallTools);
+    const pools = {
+      layoutOf: async (name: string) => layoutOf(await targets.find(name)),
+      identityOf: async (name: string) => identityOf(request, name),
+    };
+    return runSmallIngest(request, body, pools, this.smallTools);
   }
-  private async ingestChunks(
-    { protocol, pool, time, defaults, utf8, contentCodings, body, begun, client, signal }: IngestRequest,
-    targets: IngestTargets,
-  ): Promise<IngestOutcome> {
+  private async ingestChunks(ingested: IngestRequest, targets: IngestTargets): Promise<IngestOutcome> {
+    const { protocol, pool, time, defaults, utf8, contentCodings, body, begun, client, signal } = ingested;
     const session = this.scheduler.session();
+    session.identity = (name) => identityOf(ingested, name);
     session.target = (name) => targets.find(name);
     await begun?.();
     return this.scheduler.outcome<IngestOutcome>(
@@ -196,6 +199,15 @@ export class Loads {
     );
   }
 
+  /** Operations go in any case: no commit names them. */
+  private settledOf<T extends { readonly commit: string }>(
+    watch: LoadWatch,
+    { objects, field }: { readonly objects: readonly ObjectMeta[]; readonly field?: string },
+    commit: Promise<T>,
+  ): Promise<T> {
+    if (field === undefined) return this.settled(watch, objects, commit);
+    return this.settled(watch, [], commit).finally(() => removeObjectFiles(objects, { files: this.objects }));
+  }
   /** What no commit names goes; also where the commit was never asked for. */
   private async settled<T extends { readonly commit: string }>(
     watch: LoadWatch,
@@ -214,6 +226,9 @@ export class Loads {
   }
 }
 
+/** @throws why it may not be asked */
+const identityOf = ({ identity }: IngestRequest, name: string): string | null | undefined =>
+  identity ? identity(name) : null;
 const cancelledLoad = (signal: AbortSignal | undefined): LakeError =>
   signal?.reason instanceof LakeError
     ? signal.reason
