@@ -370,6 +370,9 @@ export const errorTable = {
     'upsert: pool {pool} has no identity; PUT /pool/{pool} with {"identity": [["id"]]} says which fields identify a record',
   ),
   'upsert-delete-alone': bad('query param "delete" goes with upsert=T'),
+  'merge-into-twice': bad(
+    'MERGE INTO: a row of the pool matches several rows of the other table; let the condition or GROUP BY leave one',
+  ),
   'upsert-large': {
     status: 413,
     kind: 'payload too large',

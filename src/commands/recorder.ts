@@ -149,6 +149,8 @@ export class Recorder {
           deleteWhere: (branch, prepare, note) =>
             pool.deleteWhere(branch, this.keeping(pool.config.id, prepare, objects), note),
           update: (branch, prepare, note) => pool.update(branch, this.keeping(pool.config.id, prepare, objects), note),
+          upsert: (branch, made, prepare, note) =>
+            pool.upsert(branch, made, this.keeping(pool.config.id, prepare, objects), note),
         });
       },
     });

@@ -13,6 +13,8 @@ import { types } from '../vectors/type.ts';
 import type {
   Assignment,
   CompileEnvironment,
+  FieldPath,
+  MergeClause,
   Pipeline,
   Plan,
   PlanExpr,
@@ -28,7 +30,7 @@ import { queryOfChange } from './analyze/changes.ts';
 import { lowerMain } from './analyze/main.ts';
 import { ViewTexts } from './analyze/view-texts.ts';
 import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
-import type { QueryNode, SqlExplain } from './ast.ts';
+import type { ChangeRowsOp, MergeRowsOp, QueryNode, SqlExplain, SqlQuery } from './ast.ts';
 import { parse } from './parse/parser.ts';
 import { planText } from './plan/text.ts';
 import { literal } from './plan/walk.ts';
@@ -259,19 +261,11 @@ export const compileChange = async (
   pool: ResolvedSource,
 ): Promise<ChangePlan> => {
   const [op] = parse(text).ops;
-  assert(op?.kind === 'change-rows-op' && op.source.origin.kind === 'source-text');
-  const { origin, commit } = op.source;
-  const isPool = (r: SourceRequest): boolean =>
-    r.kind === 'name' &&
-    r.name === origin.text &&
-    (r.commit ?? 'main') === (commit?.text ?? 'main') &&
-    r.asof === undefined &&
-    r.meta === undefined &&
-    r.format === undefined;
+  assert(op?.kind === 'change-rows-op');
   const { pipeline, functions, warnings } = await compileQuery(
     queryOfChange(op),
     text,
-    { ...environment, resolve: (r) => (isPool(r) ? Promise.resolve([pool]) : environment.resolve(r)) },
+    readingPool(op, environment, pool),
     { rulesOff: rulesButFolding },
   );
   const filter = pipeline.ops.find((o) => o.kind === 'filter');
@@ -294,8 +288,59 @@ export const compileChange = async (
     ...(warnings && { warnings }),
     ...(filter && { expr: filter.expr }),
     ...(pruner && { pruner }),
-    ...(op.verb === 'update' && { assignments: assignments.map((one) => spelledAs(one, fields)) }),
+    ...(op.verb === 'update' && {
+      assignments: assignments.map(({ target, value }) => ({ target: pathSpelledAs(target, fields), value })),
+    }),
   };
+};
+/** An environment in which the statement's pool is the one that is given. */
+const readingPool = (
+  { source: { origin, commit } }: ChangeRowsOp | MergeRowsOp,
+  environment: CompileEnvironment,
+  pool: ResolvedSource,
+): CompileEnvironment => {
+  const isPool = (r: SourceRequest): boolean =>
+    r.kind === 'name' &&
+    origin.kind === 'source-text' &&
+    r.name === origin.text &&
+    (r.commit ?? 'main') === (commit?.text ?? 'main') &&
+    r.asof === undefined &&
+    r.meta === undefined &&
+    r.format === undefined;
+  return { ...environment, resolve: (r) => (isPool(r) ? Promise.resolve([pool]) : environment.resolve(r)) };
+};
+
+/** What MERGE INTO runs, as `MergeRowsOp` has it. */
+interface MergePlan {
+  readonly clauses: readonly MergeClause[];
+  readonly matched?: Plan;
+  readonly once?: Plan;
+  readonly others?: Plan;
+}
+/** Whether a statement that `compile` has found to be one is a MERGE INTO. */
+export const isMergeInto = (text: string): boolean => parse(text).ops[0]?.kind === 'merge-rows-op';
+/** The same as `compileChange` for a MERGE INTO. */
+export const compileMerge = async (
+  text: string,
+  environment: CompileEnvironment,
+  pool: ResolvedSource,
+): Promise<MergePlan> => {
+  const [op] = parse(text).ops;
+  assert(op?.kind === 'merge-rows-op');
+  const inPool = readingPool(op, environment, pool);
+  const planOf = async (query: SqlQuery | undefined): Promise<Plan | undefined> =>
+    query && compileQuery(queryOfChange({ query, start: op.start, end: op.end }), text, inPool, {});
+  const [matched, once, others] = [await planOf(op.matched), await planOf(op.once), await planOf(op.others)];
+  const fields = (await environment.content?.(pool))?.fields?.map(({ name }) => name) ?? [];
+  const clauses = op.clauses.map(({ verb, targets }, k): MergeClause => {
+    const paths = targets.map((path) => path.map((name) => name.text));
+    return {
+      verb,
+      targets: verb === 'update' ? paths.map((path) => pathSpelledAs(path, fields)) : paths,
+      columns: targets.map((_, i) => `c${k}v${i}`),
+    };
+  });
+  return { clauses, ...(matched && { matched }), ...(once && { once }), ...(others && { others }) };
 };
 /** The values of a record's fields: they may be constant all together. */
 const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined => {
@@ -305,9 +350,9 @@ const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined =>
   return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i]! }));
 };
 /** Names of columns are found in any case in SQL: the field that is there is meant. */
-const spelledAs = ({ target: [name = '', ...inner], value }: Assignment, fields: readonly string[]): Assignment => {
+const pathSpelledAs = ([name = '', ...inner]: FieldPath, fields: readonly string[]): FieldPath => {
   const found = fields.filter((field) => field.toLowerCase() === name.toLowerCase());
-  return { target: [found.length === 1 && !fields.includes(name) ? found[0]! : name, ...inner], value };
+  return [found.length === 1 && !fields.includes(name) ? found[0]! : name, ...inner];
 };
 
 /** Assignments that stand alone: the text of an update. */

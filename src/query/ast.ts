@@ -119,6 +119,7 @@ export type Op =
   | RenameViewOp
   | DropViewOp
   | ChangeRowsOp
+  | MergeRowsOp
   | OutputOp
   | DebugOp
   | ScopeOp
@@ -340,6 +341,24 @@ export interface ChangeRowsOp extends Span {
   readonly source: SourceNode;
   readonly targets: readonly (readonly NameNode[])[];
   readonly query: SqlQuery;
+}
+/**
+ * `merge into pool using table on .. when ..`, which is a whole text. Rows of the queries have the number of their clause
+ * in `clause`, null for none; `row`, the pair of the rows of pool and table, of `others` the row of the table; and `c1v0`, .., the values of a
+ * clause's targets. `once`: a row for each row of the pool that has a clause.
+ */
+export interface MergeRowsOp extends Span {
+  readonly kind: 'merge-rows-op';
+  readonly source: SourceNode;
+  readonly clauses: readonly MergeAction[];
+  readonly matched?: SqlQuery;
+  readonly once?: SqlQuery;
+  readonly others?: SqlQuery;
+}
+/** What a clause does. `insert row`: with the row of the table as it is. */
+export interface MergeAction {
+  readonly verb: 'update' | 'delete' | 'insert' | 'insert row' | 'nothing';
+  readonly targets: readonly (readonly NameNode[])[];
 }
 /** `output name`: the name of a channel. */
 export interface OutputOp extends Span {

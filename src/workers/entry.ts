@@ -30,6 +30,8 @@ import { runDelete, runStatement, runUpdate } from './load/change-task.ts';
 import { runCompact } from './load/rewrite-task.ts';
 import { runMerge } from './merge/task.ts';
 import { runBulk } from './load/bulk-task.ts';
+import { runMergeInto } from './load/merge-into-task.ts';
+import { isMergeInto } from '../query/analyze.ts';
 import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
@@ -186,7 +188,9 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
     case 'update':
       return runUpdate(task, request, tools, spill);
     case 'statement':
-      return runStatement(task, request, tools, spill);
+      return isMergeInto(request.text)
+        ? runMergeInto(task, request, tools, spill)
+        : runStatement(task, request, tools, spill);
     case 'upsert':
       return runUpsert(task, request, tools, spill);
     case 'bulk':

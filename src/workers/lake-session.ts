@@ -151,6 +151,7 @@ export class LakeSession {
     const pool = this.lake.pool(`0x${poolId}`);
     const prepare = this.prepareStatement({ text, ...(indexBase !== undefined && { indexBase }) });
     try {
+      if (verb === 'merge into') return (await pool.upsert(branch, [], prepare)).commit;
       return (await (verb === 'update' ? pool.update(branch, prepare) : pool.deleteWhere(branch, prepare))).commit;
     } catch (error) {
       if (error instanceof LakeError && error.code === 'transaction-empty') return undefined;

@@ -34,7 +34,7 @@ import type { FormatName, InputName } from '../formats/formats.ts';
 import type { BulkResults } from './ingest/bulk-results.ts';
 import type { IngestForm, IngestOutcome } from './ingest/ingest.types.ts';
 import type { Ending } from '../query/analyze.ts';
-import type { FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
+import type { ChangeVerb, FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
 import type { LoadOutcome, QueryStats } from './pool.types.ts';
 
@@ -53,7 +53,7 @@ export interface Rejects {
   readonly branch: string;
 }
 
-/** An UPDATE or a DELETE of SQL. */
+/** An UPDATE, a DELETE or a MERGE INTO of SQL. */
 export interface StatementText {
   readonly text: string;
   readonly indexBase?: 0 | 1;
@@ -225,7 +225,7 @@ export type Call =
   | { readonly kind: 'layout'; readonly handle: string }
   | { readonly kind: 'view'; readonly change: ViewChange }
   /** A statement that changes rows of a pool: the commit, none if it selects no row. */
-  | ({ readonly kind: 'change'; readonly handle: string; readonly verb: 'update' | 'delete' } & StatementText)
+  | ({ readonly kind: 'change'; readonly handle: string; readonly verb: ChangeVerb } & StatementText)
   /** The pool that a shipper names; it is made if need be. */
   | { readonly kind: 'target'; readonly pool: string }
   /** The field of the identity of the pool that a shipper names. */

@@ -320,6 +320,13 @@ export interface LakeServices {
     /** @throws transaction-empty for no row */
     deleteWhere(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<{ readonly commit: string }>;
     update(branch: string, prepare: PrepareRewrite, note?: CommitNote): Promise<{ readonly commit: string }>;
+    /** @throws transaction-empty where nothing is changed */
+    upsert(
+      branch: string,
+      objects: readonly ObjectMeta[],
+      prepare: PrepareRewrite,
+      note?: CommitNote,
+    ): Promise<{ readonly commit: string }>;
   };
   views(): readonly ViewVersion[];
   /** By id or name, at its newest version or another; undefined if there is none. */

@@ -53,6 +53,8 @@ export const lakeOf = (lake: LakeServices, principal: Principal | undefined, lis
       deleteWhere: (branch, prepare, note) =>
         commit(config, branch, note, (noted) => pool.deleteWhere(branch, prepare, noted)),
       update: (branch, prepare, note) => commit(config, branch, note, (noted) => pool.update(branch, prepare, noted)),
+      upsert: (branch, objects, prepare, note) =>
+        commit(config, branch, note, (noted) => pool.upsert(branch, objects, prepare, noted)),
     };
   };
   const shown = (row: MetaPage['rows'][number]): boolean => {

@@ -18,7 +18,7 @@ import { lowerJoin } from './joins.ts';
 import { type Flow, lowerBody, lowerOps, lowerQuery } from './queries.ts';
 import { lowerSearch } from './search.ts';
 import { lowerFrom, lowerLoad } from './sources.ts';
-import { lowerChangeRows } from './changes.ts';
+import { lowerChangeRows, lowerMergeRows } from './changes.ts';
 import { lowerCreateView, lowerDropView, lowerRenameView } from './views.ts';
 import { lowerSwitch } from './switch.ts';
 import type { AssignmentsOp, CallOp, CountOp, Expr, Op, OrderKey, Span, UnnestOp } from '../ast.ts';
@@ -114,6 +114,8 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
       return lowerChangeRows(a, op);
     case 'rename-view-op':
       return lowerRenameView(a, op);
+    case 'merge-rows-op':
+      return lowerMergeRows(a, op);
     case 'drop-view-op':
       return lowerDropView(a, op);
     case 'output-op':

@@ -14,6 +14,8 @@ interface Foreign {
 
 const inserting = 'INSERT INTO POOL (COLUMN, ..) VALUES (..), or INSERT INTO POOL SELECT ..; a statement stands alone';
 const deleting = 'DELETE FROM POOL [WHERE CONDITION]; a statement stands alone';
+const merging =
+  'MERGE INTO POOL USING TABLE ON CONDITION WHEN MATCHED [AND ..] THEN UPDATE SET ..|DELETE WHEN NOT MATCHED THEN INSERT (COLUMN, ..) VALUES (..); a statement stands alone';
 const changing = 'UPDATE POOL SET COLUMN = EXPRESSION, .. [WHERE CONDITION]; a statement stands alone';
 const naming =
   'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
@@ -26,7 +28,7 @@ const parameters = 'values stand in the text, or before the query by a name: con
 export const statements: readonly Foreign[] = [
   { pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)?into\b|insert\s+overwrite\b/iy, hint: inserting },
   { pattern: /update\s+(?:only\s+)?[\w."]+\s+(?:as\s+)?(?:\w+\s+)?set\b/iy, name: 'UPDATE', hint: changing },
-  { pattern: /merge\s+into\b/iy, hint: changing },
+  { pattern: /merge\s+into\b/iy, hint: merging },
   { pattern: /delete\s+from\b/iy, hint: deleting },
   { pattern: /truncate\b(?!\s*:=)/iy, hint: `${deleting}, without a condition for all rows` },
   {

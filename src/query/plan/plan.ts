@@ -381,7 +381,7 @@ export type PlanOp =
   /** Changes or deletes rows of a pool; it stands alone, and gives the commit, null for none. `text`: the statement. */
   | {
       readonly kind: 'changeRows';
-      readonly verb: 'update' | 'delete';
+      readonly verb: ChangeVerb;
       readonly target: ResolvedSource;
       readonly text: string;
       readonly indexBase?: 0 | 1;
@@ -563,7 +563,7 @@ export type SourceRequest =
       readonly format?: string;
       readonly forLoad?: boolean;
       /** What else than loading it is for. */
-      readonly verb?: 'update' | 'delete';
+      readonly verb?: ChangeVerb;
       readonly anyCase?: boolean;
       readonly inView?: true;
       readonly atHead?: true;
@@ -699,4 +699,13 @@ export interface CompileEnvironment {
   readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
+}
+
+/** Statements that change rows of a pool, but add none alone. */
+export type ChangeVerb = 'update' | 'delete' | 'merge into';
+/** What a clause of MERGE INTO does: `columns` have the values of `targets`. */
+export interface MergeClause {
+  readonly verb: 'update' | 'delete' | 'insert' | 'insert row' | 'nothing';
+  readonly targets: readonly FieldPath[];
+  readonly columns: readonly string[];
 }

@@ -125,7 +125,7 @@ interface Texts {
   readonly context: ExecutionContext;
   readonly seen: { varies: boolean };
 }
-const textsOf = (task: Task, tools: WorkerTools, spill: TaskSpill, indexBase = tools.indexBase): Texts => {
+export const textsOf = (task: Task, tools: WorkerTools, spill: TaskSpill, indexBase = tools.indexBase): Texts => {
   const seen = { varies: false };
   const environment = watchedFor(lakeEnvironment(task, tools, indexBase === undefined ? {} : { indexBase }), () => {
     seen.varies = true;
@@ -379,7 +379,7 @@ const othersThan = (matched: Uint32Array, rows: number): Uint32Array => {
 };
 
 /** A row keeps what it has rather than become an error. */
-const refuseErrors = (values: Vector, field: string): void => {
+export const refuseErrors = (values: Vector, field: string): void => {
   const found = mayBeError(values) ? kindsOf(values) : undefined;
   const row = found?.findIndex((kind) => kind === kinds.error || kind === kinds.missing) ?? -1;
   if (row < 0) return;

@@ -163,7 +163,7 @@ describe('statements and clauses of other databases', () => {
     ['insert or ignore into p select 1', 'INSERT OR IGNORE INTO', /^INSERT INTO POOL/],
     ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /^INSERT INTO POOL/],
     ['update p set a=1 from q where b=2', 'UPDATE', /^UPDATE POOL SET/],
-    ['merge into p using q on p.a=q.a when matched then delete', 'MERGE INTO', /^UPDATE POOL SET/],
+    ['merge into p using q on p.a=q.a when matched then drop', 'MERGE INTO', /^MERGE INTO POOL USING/],
     ['delete from p using q where a=1', 'DELETE FROM', /^DELETE FROM POOL/],
     ['truncate p', 'TRUNCATE', /without a condition for all rows/],
     ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/],

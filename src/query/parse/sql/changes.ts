@@ -1,5 +1,5 @@
 /**
- * INSERT, UPDATE and DELETE: statements that are a whole text, and no part of a query. None of their words is reserved.
+ * INSERT, UPDATE, DELETE and MERGE INTO: statements that are a whole text, and no part of a query. None of their words is reserved.
  *
  * An INSERT is its query with a load behind it. An UPDATE and a DELETE have the query of what they change: the new
  * values of the rows that their condition selects.
@@ -12,6 +12,7 @@ import type {
   SourceNode,
   Span,
   SqlAlias,
+  SqlExprColumn,
   SqlOp,
   SqlQuery,
   SqlSelect,
@@ -22,6 +23,7 @@ import { parseExpr, parseOrExpr } from '../expressions.ts';
 import type { Scanner } from '../scanner.ts';
 import { parseLoadSource } from '../sources.ts';
 import { parseList, parseListInBrackets, parseSqlId } from '../strings.ts';
+import { parseMerge } from './merge.ts';
 import { parseSqlOp } from './queries.ts';
 import { isAhead } from './sets.ts';
 
@@ -30,7 +32,7 @@ export const parseChangeStatement = (s: Scanner): QueryNode | undefined => {
   const start = s.pos;
   const { sql } = s;
   s.sql = true;
-  const ops = parseInsert(s) ?? parseUpdate(s) ?? parseDelete(s);
+  const ops = parseInsert(s) ?? parseUpdate(s) ?? parseDelete(s) ?? parseMerge(s);
   s.sql = sql;
   if (ops === undefined) s.pos = start;
   return ops && { kind: 'query', decls: [], ops, start: s.byte(start), end: s.byte(s.pos) };
@@ -144,7 +146,8 @@ const parseDelete = (s: Scanner): readonly [ChangeRowsOp] | undefined => {
   return [{ kind: 'change-rows-op', verb: 'delete', targets: [], ...changed(s, start, table, [one]) }];
 };
 
-const parseTargetTable = (s: Scanner, next: RegExp): SqlTable | undefined => {
+/** The pool that a statement changes, with its alias; `next`: the word behind it. */
+export const parseTargetTable = (s: Scanner, next: RegExp): SqlTable | undefined => {
   const start = s.pos;
   const source = parseTarget(s);
   if (source === undefined) return undefined;
@@ -166,10 +169,10 @@ const parseTargetTable = (s: Scanner, next: RegExp): SqlTable | undefined => {
 
 interface SetColumn extends Span {
   readonly path: readonly NameNode[];
-  readonly value: SqlSelect['columns'][number];
+  readonly value: SqlExprColumn;
 }
 /** `column = expression`, also of a nested field: `a.b = expression`. */
-const parseAssignment = (s: Scanner): SetColumn | undefined => {
+export const parseAssignment = (s: Scanner): SetColumn | undefined => {
   const start = s.pos;
   const path: NameNode[] = [];
   do {

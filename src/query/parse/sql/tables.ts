@@ -105,7 +105,7 @@ function withClauses(s: Scanner, table: SqlTableExpr | undefined): SqlTableExpr 
   return sampled && parsePivots(s, sampled, (scanner) => parseAs(scanner, parseAlias));
 }
 
-function parseTablePart(s: Scanner): SqlTableExpr | undefined {
+export function parseTablePart(s: Scanner): SqlTableExpr | undefined {
   const made = parseTableFunction(s, parseOrdinality, (scanner) => parseAs(scanner, parseAlias)) ?? parseValuesTable(s);
   if (made !== undefined) return made;
   if (isLateralAhead(s)) return parseLateral(s) ?? parseSourceTable(s);
