@@ -72,7 +72,7 @@ export const queryRoutes: readonly Route[] = [
         links: { status: ofAnswer('queryStatus'), progress: ofAnswer('queryProgress') },
       },
     },
-    errors: [...queryRunErrors, ...rowErrors, 'parameter-bool', 'parameter-limit'],
+    errors: [...queryRunErrors, ...rowErrors, 'merge-into-twice', 'update-error', 'parameter-bool', 'parameter-limit'],
     handler: async (call) => {
       const control = boolParameter('ctrl', call.query.ctrl);
       return answerQuery(call, { ...readTerms(call.query), ...(await queryBody(call)), control });
