@@ -130,6 +130,8 @@ export const errorTable = {
   ),
   'stage-elsewhere': bad('staged load {id} is for {pool}/{branch}'),
   'stage-taken': conflict('staged load {id} is already part of this or another transaction'),
+  'preview-terms': bad('{what} is not supported with dryrun=T, by which nothing is loaded'),
+  'preview-cut': bad('cut=T is for a dry run (dryrun=T): a load takes a body as a whole'),
   'stage-terms': bad('{what} is not supported with stage=T: it goes with the transaction'),
   vacuumed: { status: 410, kind: 'gone', text: 'commit {id}: its data objects were vacuumed: {objects}' },
   'vector-exists': conflict('vector exists for {id}: vector add operation aborted'),

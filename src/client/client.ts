@@ -224,6 +224,29 @@ export interface LoadOptions extends WriteOptions {
   /** With `errors: 'skip'`: the pool whose branch main gets the faulty records. */
   readonly rejected?: string;
 }
+/** How a body is looked into; `cut`: it is the beginning of what is to be loaded. */
+export interface LookOptions extends Pick<LoadOptions, 'format' | 'delimiter' | 'encoding' | 'errors' | 'signal'> {
+  readonly cut?: boolean;
+  /** Parameters of a load that have no field here, by their names in HTTP. */
+  readonly parameters?: Readonly<Record<string, string>>;
+}
+/**
+ * What a load would come to: why it is that format, what speaks against that, the type of the `records` that were read
+ * (`complete`: of all), and the first `rows` of them, both as SUP. `fault`: what ended the reading of a body that is
+ * cut.
+ */
+export interface LoadPreview extends Pick<PoolInfo, 'layout'> {
+  readonly format: string;
+  readonly why: string;
+  readonly doubts: readonly string[];
+  readonly type: string | null;
+  readonly records: number;
+  readonly complete: boolean;
+  readonly rows: readonly string[];
+  readonly fields: readonly string[];
+  readonly warnings: readonly string[];
+  readonly fault: string | null;
+}
 /** A load that `Lake.transact` may commit. */
 export interface Staged {
   readonly id: string;
@@ -358,6 +381,11 @@ export class Lake {
   /** The syntax tree of a query that could run. @throws LakeFailure with the places of what is wrong in its text */
   compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> {
     return this.#requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options });
+  }
+
+  /** Looks into a body that no pool was made for yet; loads nothing. */
+  preview(body: Body, options: LookOptions = {}): Promise<LoadPreview> {
+    return looked(this.#requests, ['preview'], {}, loadOf(body, options), options);
   }
 
   /**
@@ -586,6 +614,10 @@ export class Branch {
     const { query, ...request } = loadOf(body, options);
     return (await this.#write([], options, { ...request, query: { ...query, stage: 'T' } })) as unknown as Staged;
   }
+  /** What a load would come to; loads nothing. */
+  previewLoad(body: Body, options: LookOptions = {}): Promise<LoadPreview> {
+    return looked(this.#requests, this.#path(), { dryrun: 'T' }, loadOf(body, options), options);
+  }
   /**
    * Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's
    * values as what they are.
@@ -680,6 +712,20 @@ export class Branch {
   }
 }
 
+const looked = (
+  requests: Requests,
+  path: readonly string[],
+  asked: RequestOptions['query'],
+  { query, ...request }: ReturnType<typeof loadOf>,
+  { cut, parameters, signal }: LookOptions,
+): Promise<LoadPreview> =>
+  requests.json({
+    method: 'POST',
+    path,
+    ...request,
+    query: { ...query, ...parameters, ...asked, cut: cut ? 'T' : undefined },
+    ...(signal && { signal }),
+  }) as Promise<LoadPreview>;
 const loadOf = (body: Body, options: LoadOptions): Pick<RequestOptions, 'body' | 'query' | 'headers'> => {
   const { format, delimiter, encoding, errors, rejected, upsert } = options;
   return {

@@ -6,6 +6,7 @@ import { LakeError, errorTable } from '../errors.ts';
 import { beginningBytesMax, beginningOf } from './csv/dialect.ts';
 import { delimiterText, doubtsOf, foreignFile } from './doubts.ts';
 import type { Format, FormatName } from './formats.ts';
+import { jsonEnds } from './json/tape.ts';
 import type { ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
 
@@ -124,9 +125,11 @@ const complaintOf = async (
       throw problem;
     // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
     if (problem.parameters['cut'] === 'sup') return undefined;
-    return problem.code === 'format-broken' || problem.code === 'format-too-large'
-      ? String(problem.parameters['fault'])
-      : problem.message;
+    const complaint =
+      problem.code === 'format-broken' || problem.code === 'format-too-large'
+        ? String(problem.parameters['fault'])
+        : problem.message;
+    return options.isCut && trial.name === 'json' && complaint.includes(jsonEnds) ? undefined : complaint;
   }
 };
 

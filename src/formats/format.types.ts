@@ -62,6 +62,8 @@ export interface ReadOptions {
   /** Most shapes and most columns of the values of one load; readers do not count them. Default: no limit. */
   readonly typesMax?: number;
   readonly columnsMax?: number;
+  /** The input is the beginning of one: where it ends says nothing against a format. Default: it is all of it. */
+  readonly isCut?: boolean;
   /** Most bytes that detection looks at. Default 10 MB. */
   readonly lookAheadBytesMax?: number;
   /** Told which format was found, where none was said. */

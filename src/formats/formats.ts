@@ -317,11 +317,11 @@ export const openReader = async (
   options: ReadOptions = {},
 ): Promise<AsyncIterable<Vector>> => {
   const bytesMax = options.expandedBytesMax ?? Infinity;
-  const codings = options.contentCodings ?? [];
+  const { contentCodings: codings = [], isCut } = options;
   const isBinary = format !== 'auto' && isBinaryInput(format);
   if (format !== 'auto') readerOf(format);
   const coded = new CodedBytes(input, (bytes, found) => {
-    const plain = gunzipped(decoded(bytes, { codings, bytesMax, isBinary, found }), { bytesMax, found });
+    const plain = gunzipped(decoded(bytes, { codings, bytesMax, isBinary, isCut, found }), { bytesMax, isCut, found });
     return isBinary ? plain : asUtf8(plain, options.charset);
   });
   return coded.read(

@@ -39,16 +39,17 @@ const Time = Type.String({
 });
 
 const keyPath = array(Type.String(), { description: 'Path of a field: names, outermost first.' });
+const layout = Type.Object({
+  order: Type.Enum(['asc', 'desc']),
+  keys: array(keyPath, { description: 'What records are kept in order by.' }),
+});
 /** A pool in answers. */
 export const Pool = Type.Object(
   {
     ts: Time,
     name: Type.String({ description: 'Unique in the lake.' }),
     id: Id,
-    layout: Type.Object({
-      order: Type.Enum(['asc', 'desc']),
-      keys: array(keyPath, { description: 'What records are kept in order by.' }),
-    }),
+    layout,
     seek_stride: Type.Integer({ description: 'Bytes.' }),
     threshold: Type.Integer({ description: 'Bytes: about where a load cuts its data objects.' }),
   },
@@ -139,6 +140,25 @@ export const Staged = Type.Object(
     until: Time,
   },
   { $id: 'Staged', description: 'A load that a transaction may commit, once.' },
+);
+/** What a load of a body would come to. */
+export const LoadPreview = Type.Object(
+  {
+    format: Type.String({ description: 'Name of the format that it is read as.' }),
+    why: Type.String({ description: 'What says so.' }),
+    doubts: array(Type.String(), { description: 'Why that may be wrong, or the values others than meant.' }),
+    type: nullable(Type.String({ description: 'Type of the records that were read, as SUP; a long one is cut.' })),
+    records: count('Records that were read for this, 1,000 at most.'),
+    complete: Type.Boolean({ description: 'Whether they are known to be all.' }),
+    rows: array(Type.String(), { description: 'The first of them, as SUP; long ones are cut.' }),
+    fields: array(Type.String(), { description: 'Names of their fields, the first 1,000.' }),
+    layout,
+    warnings: array(Type.String()),
+    fault: nullable(
+      Type.String({ description: 'With `cut=T`: what ended the reading, which may be that the body is cut.' }),
+    ),
+  },
+  { $id: 'LoadPreview', description: 'What a load would come to. Nothing was loaded.' },
 );
 /** The answer of `POST /transaction`. */
 export const TransactionResult = Type.Object(

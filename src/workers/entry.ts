@@ -18,6 +18,7 @@ import {
 import { ReaderList, type WorkerTools } from './query/lake-source.ts';
 import { runIngest } from './ingest/task.ts';
 import { runLoadPart } from './load/part.ts';
+import { runPreview } from './load/preview-task.ts';
 import { LoadBudget, runLoad } from './load/task.ts';
 import { type FromWorker, type TaskOutcome, type TaskRequest, type ToWorker, stopPlace, toWire } from './messages.ts';
 import { runOutputPart } from './query/output-part.ts';
@@ -179,6 +180,8 @@ const run = (task: Task, request: TaskRequest, spill: TaskSpill): Promise<TaskOu
   switch (request.kind) {
     case 'load':
       return runLoad(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
+    case 'preview':
+      return runPreview(task, request, { spill, budget, readLimits: tools.readLimits });
     case 'ingest':
       return runIngest(task, request, { objects: tools.objects, spill, budget, readLimits: tools.readLimits });
     case 'query':
@@ -215,6 +218,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
   });
   const isLoad =
     request.kind === 'load' ||
+    request.kind === 'preview' ||
     request.kind === 'ingest' ||
     request.kind === 'compact' ||
     request.kind === 'render' ||

@@ -32,11 +32,12 @@ import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName, InputName } from '../formats/formats.ts';
 import type { BulkResults } from './ingest/bulk-results.ts';
+import type { SaidFormat } from '../formats/preview.ts';
 import type { IngestForm, IngestOutcome } from './ingest/ingest.types.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { ChangeVerb, FoundSource, ResolvedSource, SourceRequest, ViewChange } from '../query/plan/plan.ts';
 import type { PackedPage } from './packed-page.ts';
-import type { LoadOutcome, QueryStats } from './pool.types.ts';
+import type { LoadOutcome, LoadPreview, QueryStats } from './pool.types.ts';
 
 /** Keys, order and size of objects of a pool that is loaded into. */
 export interface PoolLayout {
@@ -68,6 +69,14 @@ export type TaskRequest =
       readonly form?: BodyForm;
       readonly contentCodings?: readonly ContentCoding[];
       readonly rejects?: Rejects;
+    }
+  /** `said`: what names the format, where it is named; `isCut`: the body is the beginning of one. */
+  | {
+      readonly kind: 'preview';
+      readonly said?: SaidFormat;
+      readonly form?: BodyForm;
+      readonly contentCodings?: readonly ContentCoding[];
+      readonly isCut: boolean;
     }
   /** Asks for the pools of its records as it meets them. */
   | ({ readonly kind: 'ingest' } & IngestForm)
@@ -137,11 +146,12 @@ export interface BulkOutcome extends RewriteOutcome {
 /** What a merge by record gives. */
 export type MergeOutcome = RecordsPrepared;
 /**
- * What a task gives at its end; in this order of a load, an ingest, a delete, update or compact, a merge by record, a part, a compile, a rendition,
+ * What a task gives at its end; in this order of a load, a preview, an ingest, a delete, update or compact, a merge by record, a part, a compile, a rendition,
  * a query.
  */
 export type TaskOutcome =
   | LoadOutcome
+  | LoadPreview
   | IngestOutcome
   | RewriteOutcome
   | BulkOutcome

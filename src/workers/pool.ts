@@ -40,8 +40,10 @@ import type {
   CompileReply,
   LakeServices,
   LoadOutcome,
+  LoadPreview,
   LoadReply,
   LoadRequest,
+  PreviewRequest,
   QueryReply,
   QueryRequest,
   ThreadFigures,
@@ -120,6 +122,9 @@ class Workers implements WorkerPool {
 
   load(request: LoadRequest): Promise<LoadReply> {
     return this.loads.load(request);
+  }
+  preview(request: PreviewRequest): Promise<LoadPreview> {
+    return this.loads.preview(request);
   }
   ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {
     return this.loads.ingest(request);

@@ -27,6 +27,7 @@ import type { ExecutionContext } from '../exec/source.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
+import type { Preview, SaidFormat } from '../formats/preview.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { S3Options } from '../store/s3.ts';
@@ -62,6 +63,18 @@ export interface LoadRequest {
   readonly watch?: LoadWatch;
   /** Cancels a load that is in a worker, with its reason if that is a LakeError, else `load-cancelled`. */
   readonly signal?: AbortSignal;
+}
+/** A body that is looked into, and how it is to be read. Nothing is loaded. */
+export interface PreviewRequest
+  extends Pick<LoadRequest, 'contentCodings' | 'form' | 'body' | 'begun' | 'client' | 'signal'> {
+  /** Where the format is named. Default: it is detected. */
+  readonly said?: SaidFormat;
+  /** The body is the beginning of one. */
+  readonly isCut: boolean;
+}
+/** What a load of it would come to, with what could not be kept as it came. */
+export interface LoadPreview extends Preview {
+  readonly warnings: readonly string[];
 }
 /** Faulty records of a load: how many, and the first of them. `raw` may be cut: it was so many `bytes`. */
 export interface FaultsTold {
@@ -218,6 +231,8 @@ export interface UpdateText {
 export interface WorkerPool {
   /** @throws LakeError for a body that cannot be read, load-empty for one without records */
   load(request: LoadRequest): Promise<LoadReply>;
+  /** @throws LakeError as the load would */
+  preview(request: PreviewRequest): Promise<LoadPreview>;
   /** @throws LakeError for a body that cannot be read; what a pool refuses is in the reply */
   ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>>;
   /** @throws LakeError for what fails before the first byte: syntax, unknown pools, ... */

@@ -201,6 +201,16 @@ def test_one_key_is_one_commit():
     raises(Invalid, lambda: main.load([{"k": 2}], key="once"))
 
 
+def test_a_load_can_be_looked_at_before():
+    main = fresh().branch()
+    seen = main.preview_load(b"k;v\n1;x\n2;y\n", format="csv")
+    same((seen.format, seen.records, seen.complete, seen.fault), ("csv", 2, True, None))
+    same(list(seen.rows), ['{k:1.,v:"x"}', '{k:2.,v:"y"}'])
+    same(main.preview_load([{"k": 1}], cut=True).complete, False)
+    same(main.rows().rows(), [])
+    raises(Invalid, lambda: main.preview_load(b"{", format="json"))
+
+
 def test_transactions_are_all_or_none():
     one, two = fresh(), fresh()
     one.branch().load([{"k": 1, "v": 1}])

@@ -61,7 +61,7 @@ const previewText = (
     name,
     `  format  ${format}, since ${why}`,
     ...doubts.map((doubt) => `  unsure  ${doubt}`),
-    `  type    ${type} (of the first ${records} records)`,
+    `  type    ${type ?? 'none'} (of the first ${records} records)`,
     ...(fields.length > 0
       ? [`  fields  ${fields.map((field) => `${field.name}:${field.value}`).join(',')} of its folders`]
       : []),

@@ -19,6 +19,8 @@ interface DecodeOptions {
   readonly bytesMax: number;
   /** Called when bytes turn out to have a coding. */
   readonly found?: () => void;
+  /** They are the beginning of an input: what its end cuts gives what it can. Default: that is damage. */
+  readonly isCut?: boolean | undefined;
   /**
    * What is read from the bytes tells itself whether they are damaged: a body without its coding need not be text.
    * Default: false.
@@ -33,14 +35,14 @@ interface DecodeOptions {
  */
 export const decoded = (
   input: AsyncIterable<Uint8Array>,
-  { codings, bytesMax, isBinary = false, found }: DecodeOptions,
+  { codings, bytesMax, isBinary = false, isCut, found }: DecodeOptions,
 ): AsyncIterable<Uint8Array> =>
-  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary, found }), input);
+  codings.reduceRight((bytes, coding) => undone(bytes, coding, { bytesMax, mustFit: !isBinary, isCut, found }), input);
 
 /** The bytes without their gzip, whether it was announced or not. @throws as `decoded` */
 export const gunzipped = (
   input: AsyncIterable<Uint8Array>,
-  options: Pick<DecodeOptions, 'bytesMax' | 'found'>,
+  options: Pick<DecodeOptions, 'bytesMax' | 'isCut' | 'found'>,
 ): AsyncIterable<Uint8Array> => undone(input, 'gzip', { ...options, mustFit: false });
 
 /** Bytes that tell whether a coding is there, and bytes by which plain text is told from it. */
@@ -53,12 +55,13 @@ const isText = (bytes: Uint8Array): boolean =>
 interface UndoOptions {
   readonly bytesMax: number;
   readonly mustFit: boolean;
+  readonly isCut?: boolean | undefined;
   readonly found?: (() => void) | undefined;
 }
 async function* undone(
   input: AsyncIterable<Uint8Array>,
   coding: ContentCoding,
-  { bytesMax, mustFit, found }: UndoOptions,
+  { bytesMax, mustFit, isCut = false, found }: UndoOptions,
 ): AsyncGenerator<Uint8Array> {
   const source = input[Symbol.asyncIterator]();
   let head: Uint8Array = new Uint8Array(0);
@@ -72,7 +75,7 @@ async function* undone(
     const rest = following(head, source, () => {
       ended = true;
     });
-    const open = openerOf(coding, head);
+    const open = openerOf(coding, head, isCut);
     if (!open && mustFit && !isText(head.subarray(0, headBytes))) {
       throw new LakeError('format-broken', {
         format: coding,
@@ -105,11 +108,12 @@ async function* following(
 const chunkSize = 1 << 18;
 
 /** What undoes the coding of bytes that begin so; undefined: they do not have it. */
-const openerOf = (coding: ContentCoding, head: Uint8Array): Expand | undefined => {
+const openerOf = (coding: ContentCoding, head: Uint8Array, isCut: boolean): Expand | undefined => {
   if (head.length === 0) return undefined;
+  const options = { chunkSize, ...(isCut && { finishFlush: constants.Z_SYNC_FLUSH }) };
   switch (coding) {
     case 'gzip':
-      return head[0] === 0x1f && head[1] === 0x8b ? throughZlib(() => createGunzip({ chunkSize }), true) : undefined;
+      return head[0] === 0x1f && head[1] === 0x8b ? throughZlib(() => createGunzip(options), true) : undefined;
     case 'zstd': {
       const magic = head.length < magicBytes ? 0 : Buffer.from(head.buffer, head.byteOffset).readUInt32LE();
       return magic === zstdMagic || isSkippable(magic) ? zstdExpanded : undefined;
@@ -118,11 +122,17 @@ const openerOf = (coding: ContentCoding, head: Uint8Array): Expand | undefined =
     case 'deflate':
       return throughZlib(() =>
         (head[0] & 15) === 8 && (head[0] * 256 + head[1]) % 31 === 0
-          ? createInflate({ chunkSize })
-          : createInflateRaw({ chunkSize }),
+          ? createInflate(options)
+          : createInflateRaw(options),
       );
     case 'br':
-      return throughZlib(() => createBrotliDecompress({ chunkSize, flush: constants.BROTLI_OPERATION_PROCESS }));
+      return throughZlib(() =>
+        createBrotliDecompress({
+          chunkSize,
+          flush: constants.BROTLI_OPERATION_PROCESS,
+          ...(isCut && { finishFlush: constants.BROTLI_OPERATION_FLUSH }),
+        }),
+      );
   }
 };
 

@@ -48,6 +48,8 @@ export const kind = {
 
 /** The window ends within the value. */
 const cut = Symbol('cut');
+/** The fault of a value that the end of the input cuts. */
+export const jsonEnds = 'unexpected end of JSON input';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -342,7 +344,7 @@ export class JsonTape {
   }
   private stop(): never {
     if (!this.final) throw cut;
-    throw new JsonFault('unexpected end of JSON input');
+    throw new JsonFault(jsonEnds);
   }
   private unexpected(where: string): never {
     if (this.at >= this.bound) this.stop();

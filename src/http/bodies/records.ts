@@ -10,6 +10,7 @@ import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
 import type { LoadFaults } from '../commit-answer.ts';
 import type { LoadStaged } from '../load.ts';
+import type { PreviewTold } from '../preview.ts';
 import type { IdentityCheck } from '../identity-check.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
@@ -58,6 +59,14 @@ const idData = (id: Id): Data => new Uint8Array(Buffer.from(id, 'hex'));
 const idValue = (id: Id): Value => ({ type: ksuidType, data: idData(id) });
 const timeValue = (ns: bigint): Value => ({ type: types.time, data: integer(ns) });
 
+const layoutValue = ({ order, keys }: PoolConfig['layout']): Value =>
+  named(
+    'order.SortKey',
+    record({
+      order: { type: orderType, data: order },
+      keys: { type: pathsType, data: keys.map((path) => [...path]) },
+    }),
+  );
 const poolValue = (pool: PoolConfig): Value =>
   named(
     'pools.Config',
@@ -65,13 +74,7 @@ const poolValue = (pool: PoolConfig): Value =>
       ts: timeValue(pool.tsNs),
       name: stringValue(pool.name),
       id: idValue(pool.id),
-      layout: named(
-        'order.SortKey',
-        record({
-          order: { type: orderType, data: pool.layout.order },
-          keys: { type: pathsType, data: pool.layout.keys.map((path) => [...path]) },
-        }),
-      ),
+      layout: layoutValue(pool.layout),
       seek_stride: intValue(pool.seekStride),
       threshold: intValue(pool.threshold),
       ...(pool.identity && { identity: { type: pathsType, data: pool.identity.map((path) => [...path]) } }),
@@ -162,6 +165,37 @@ export const stagedValue = ({ id, untilMs, outcome: { records } }: LoadStaged): 
     'api.StagedResponse',
     record({ id: stringValue(id), records: intValue(records), until: timeValue(BigInt(untilMs) * 1_000_000n) }),
   );
+/** What a load would come to. */
+export const loadPreviewValue = ({
+  format,
+  why,
+  doubts,
+  type,
+  records,
+  isAll,
+  rows,
+  fields,
+  layout,
+  warnings,
+  fault,
+}: PreviewTold): Value =>
+  named(
+    'api.LoadPreview',
+    record({
+      format: stringValue(format),
+      why: stringValue(why),
+      doubts: textsValue(doubts),
+      type: type === undefined ? nullValue : stringValue(type),
+      records: intValue(records),
+      complete: boolValue(isAll),
+      rows: textsValue(rows),
+      fields: textsValue(fields),
+      layout: layoutValue(layout),
+      warnings: textsValue(warnings),
+      fault: fault === undefined ? nullValue : stringValue(fault),
+    }),
+  );
+const textsValue = (texts: readonly string[]): Value => ({ type: arrayType(types.string), data: [...texts] });
 /** What a transaction made. */
 export const transactionValue = ({ transaction, commits }: TransactionResult): Value =>
   named(

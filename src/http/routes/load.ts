@@ -1,9 +1,10 @@
 /** Loads: a body becomes a commit, and what cannot be read of it another, where the client says so. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { UpsertForm } from '../../formats/format.types.ts';
-import { checkGoesOn } from '../../formats/formats.ts';
+import type { FaultRule } from '../../formats/faults/faults.ts';
+import type { BodyForm, UpsertForm } from '../../formats/format.types.ts';
+import { checkGoesOn, type FormatName } from '../../formats/formats.ts';
 import type { Pool } from '../../lake/lake.types.ts';
 import { sendCommit, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
@@ -23,17 +24,61 @@ import {
   utf8Schema,
 } from '../bodies/parameters.ts';
 import { loadRequest, stageRequest, type WantedLoad } from '../load.ts';
-import { stagedValue } from '../bodies/records.ts';
+import { loadPreviewValue, stagedValue } from '../bodies/records.ts';
+import { previewLoad, previewRequest } from '../preview.ts';
 import { sendValue } from '../reply.ts';
-import { CommitResult, Staged } from '../schemas.ts';
+import { CommitResult, LoadPreview, Staged } from '../schemas.ts';
 import { rejectsOf } from '../rejected.ts';
-import { type Route, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import { commitErrors, dataErrors, readErrors } from '../route-errors.ts';
 import { branchParams, commitHeaders, committed, here, revert } from './branch.ts';
 
+/** Query parameters that say how a body is read. */
+const formSchemas = {
+  'csv.delim': Type.Optional(delimiterSchema),
+  ...dialectSchemas,
+  unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
+  utf8: Type.Optional(utf8Schema),
+  errors: Type.Optional(errorsSchema),
+  time: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
+    }),
+  ),
+};
+const formQuery = Type.Object(formSchemas);
+const cutSchema = boolSchema('T: the body is only the beginning of one; what its end cuts is left out of the preview');
+/** What those parameters and the headers can be wrong in. */
+const formErrors = [
+  ...dataErrors,
+  'csv-delimiter',
+  'csv-dialect',
+  'charset-unknown',
+  'parameter-bool',
+  'utf8-rule',
+  'not-utf8',
+  'errors-rule',
+  'errors-format',
+] as const satisfies Route['errors'];
 /** Formats that a dialect is told of. */
 const hasCells: ReadonlySet<string> = new Set(['csv', 'tsv', 'auto']);
 const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
+
+const previewExample = {
+  format: 'json',
+  why: 'its beginning reads as JSON',
+  doubts: [],
+  type: '{ts:string,level:string,text:string}',
+  records: 1,
+  complete: true,
+  rows: ['{ts:"2026-11-21T12:00:00Z",level:"info",text:"hello"}'],
+  fields: ['ts', 'level', 'text'],
+  layout: { order: 'asc', keys: [['ts']] },
+  warnings: [],
+  fault: null,
+};
 
 export const loadRoutes: readonly Route[] = [
   route({
@@ -46,13 +91,11 @@ export const loadRoutes: readonly Route[] = [
     writes: true,
     params: branchParams,
     description:
-      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `stage=T` it is kept for a transaction (`POST /transaction`), for an hour and not over a restart; `DELETE /load/{id}` drops it. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
+      'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `stage=T` it is kept for a transaction (`POST /transaction`), for an hour and not over a restart; `DELETE /load/{id}` drops it. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. With `dryrun=T` nothing is loaded: the answer tells the format and why it is that, what speaks against it, the type of the first 1,000 records, and three of them; with `cut=T` besides, the body may be only the beginning of what is to be loaded. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({
-      'csv.delim': Type.Optional(delimiterSchema),
-      ...dialectSchemas,
-      unnest: Type.Optional(boolSchema('T: each element of a JSON array at the top is a record')),
-      utf8: Type.Optional(utf8Schema),
-      errors: Type.Optional(errorsSchema),
+      ...formSchemas,
+      dryrun: Type.Optional(boolSchema('T: only tell what it would come to, by the first 1,000 records')),
+      cut: Type.Optional(cutSchema),
       rejected: Type.Optional(rejectedSchema),
       upsert: Type.Optional(
         boolSchema(
@@ -70,13 +113,6 @@ export const loadRoutes: readonly Route[] = [
           description: 'with upsert=T: the field that is true in records that only take those of their identity away',
         }),
       ),
-      time: Type.Optional(
-        Type.String({
-          minLength: 1,
-          description:
-            'field whose values become times: texts of times, or numbers since 1970 in seconds, milliseconds, microseconds or nanoseconds, by their size; what is none stays as it is',
-        }),
-      ),
     }),
     body: 'data',
     takes: commitHeaders,
@@ -84,9 +120,9 @@ export const loadRoutes: readonly Route[] = [
     answers: {
       200: {
         ...committed(
-          'The commit; `warnings` is empty. With `errors=skip` or `wrap` also what was faulty, but not when the same `Idempotency-Key` came again. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit. With `stage=T` the name of the staged load, and no `ETag`.',
+          'The commit; `warnings` is empty. With `errors=skip` or `wrap` also what was faulty, but not when the same `Idempotency-Key` came again. A header `Warning` says which columns of Parquet and Arrow could not be kept digit by digit. With `stage=T` the name of the staged load, with `dryrun=T` what it would come to, and no `ETag`.',
         ),
-        value: Type.Union([CommitResult, Staged]),
+        value: Type.Union([CommitResult, Staged, LoadPreview]),
         headers: [],
         links: {
           revert,
@@ -98,15 +134,9 @@ export const loadRoutes: readonly Route[] = [
     },
     errors: [
       ...commitErrors,
-      ...dataErrors,
-      'csv-delimiter',
-      'csv-dialect',
-      'charset-unknown',
-      'parameter-bool',
-      'utf8-rule',
-      'not-utf8',
-      'errors-rule',
-      'errors-format',
+      ...formErrors,
+      'preview-terms',
+      'preview-cut',
       'rejected-alone',
       'rejected-same',
       'load-all-faulty',
@@ -121,16 +151,8 @@ export const loadRoutes: readonly Route[] = [
       ...readErrors,
     ],
     handler: async (call) => {
-      const { service, request, reply, params, query, response, contentType } = call;
-      const format = dataFormat(contentType);
-      const charset = requestCharset(contentType, format);
-      const csvDelimiter = delimiterParameter(query['csv.delim']);
-      const dialect = dialectParameters(query);
-      const unnest = boolParameter('unnest', query.unnest);
-      const refusesBytes = utf8Refused(query.utf8);
-      const errors = errorsRule(query.errors);
-      if (errors && format !== 'auto') checkGoesOn(format, errors, unnest);
-      const contentCodings = requestCodings(request.headers['content-encoding']);
+      const { service, request, reply, params, query, response } = call;
+      const { errors, ...read } = bodyOf(call);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
@@ -139,21 +161,18 @@ export const loadRoutes: readonly Route[] = [
       const rejects = rejectsOf(call, target, errors);
       const upsert = upsertOf(target, boolParameter('upsert', query.upsert), query.delete);
       const isStaged = boolParameter('stage', query.stage);
+      const isCut = boolParameter('cut', query.cut);
+      if (boolParameter('dryrun', query.dryrun)) {
+        if (isStaged) throw new LakeError('preview-terms', { what: 'stage=T' });
+        const into = { pool: target, branch: params.branch };
+        return sendValue(reply, loadPreviewValue(await previewLoad(call, into, { ...read, isCut })), response);
+      }
+      if (isCut) throw new LakeError('preview-cut');
       if (isStaged) checkStaged(request.headers, query.rejected);
       const wanted: WantedLoad = {
         pool: target,
         branch: params.branch,
-        format,
-        contentCodings,
-        form: {
-          ...(charset !== undefined && { charset }),
-          ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-          ...(dialect && hasCells.has(format) && { csv: dialect }),
-          ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
-          ...(refusesBytes && { utf8: 'refuse' as const }),
-          ...(errors && { errors }),
-          ...(query.time !== undefined && { time: query.time }),
-        },
+        ...read,
         ...(rejects && { rejects }),
         ...(upsert && { upsert }),
         note,
@@ -169,7 +188,57 @@ export const loadRoutes: readonly Route[] = [
       });
     },
   }),
+  route({
+    id: 'preview',
+    tag: 'Data',
+    method: 'POST',
+    path: '/preview',
+    summary: 'Look into data before a pool is made for it',
+    need: 'writer',
+    query: Type.Object({ ...formSchemas, cut: Type.Optional(cutSchema) }),
+    description:
+      'What a load of the body would come to: the format and why it is that, what speaks against it, the type of the first 1,000 records, three of them, and a key that suits them. Nothing is loaded. A load with `dryrun=T` tells the same of a pool that is there. A long body need not be sent whole: its beginning will do, with `cut=T`.',
+    body: 'data',
+    examples: { 'One record': { ts: '2026-11-21T12:00:00Z', level: 'info', text: 'hello' } },
+    answers: { 200: { text: 'What it would come to.', value: LoadPreview, example: previewExample } },
+    errors: formErrors,
+    handler: async (call) => {
+      const { reply, query, response } = call;
+      const { errors: _, ...read } = bodyOf(call);
+      const told = await previewRequest(call, { ...read, isCut: boolParameter('cut', query.cut) });
+      return sendValue(reply, loadPreviewValue(told), response);
+    },
+  }),
 ];
+
+/** How a request says that its body is read. @throws what is wrong with that */
+const bodyOf = ({
+  request,
+  query,
+  contentType,
+}: Pick<Call<unknown, Static<typeof formQuery>>, 'request' | 'query' | 'contentType'>): Pick<
+  WantedLoad,
+  'contentCodings'
+> & { readonly format: FormatName | 'auto'; readonly form: BodyForm; readonly errors: FaultRule | undefined } => {
+  const format = dataFormat(contentType);
+  const charset = requestCharset(contentType, format);
+  const csvDelimiter = delimiterParameter(query['csv.delim']);
+  const dialect = dialectParameters(query);
+  const unnest = boolParameter('unnest', query.unnest);
+  const refusesBytes = utf8Refused(query.utf8);
+  const errors = errorsRule(query.errors);
+  if (errors && format !== 'auto') checkGoesOn(format, errors, unnest);
+  const form: BodyForm = {
+    ...(charset !== undefined && { charset }),
+    ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
+    ...(dialect && hasCells.has(format) && { csv: dialect }),
+    ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
+    ...(refusesBytes && { utf8: 'refuse' as const }),
+    ...(errors && { errors }),
+    ...(query.time !== undefined && { time: query.time }),
+  };
+  return { format, form, errors, contentCodings: requestCodings(request.headers['content-encoding']) };
+};
 
 /** What belongs to a commit comes with the transaction. @throws stage-terms */
 const checkStaged = (headers: IncomingHttpHeaders, rejected: string | undefined): void => {

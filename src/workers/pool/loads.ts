@@ -9,7 +9,14 @@ import { IngestTargets } from '../ingest/targets.ts';
 import { layoutOf } from '../lake-session.ts';
 import { type SmallLoad, type SmallLoadTools, isSmallLoad, once, runSmallLoad } from '../load/small.ts';
 import type { Rejects, TaskRequest } from '../messages.ts';
-import type { LoadOutcome, LoadReply, LoadRequest, WorkerPoolOptions } from '../pool.types.ts';
+import type {
+  LoadOutcome,
+  LoadPreview,
+  LoadReply,
+  LoadRequest,
+  PreviewRequest,
+  WorkerPoolOptions,
+} from '../pool.types.ts';
 import { LoadWatch } from '../watches.ts';
 import type { Running } from './running.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -133,6 +140,43 @@ export class Loads {
     });
     watch.wrote(outcome);
     return outcome;
+  }
+
+  async preview({
+    said,
+    form,
+    contentCodings,
+    isCut,
+    body,
+    begun,
+    client,
+    signal,
+  }: PreviewRequest): Promise<LoadPreview> {
+    this.running.loads++;
+    this.running.begun++;
+    try {
+      await begun?.();
+      return await this.scheduler.outcome<LoadPreview>(
+        {
+          kind: 'preview',
+          isCut,
+          ...(said && { said }),
+          ...(form && { form }),
+          ...(contentCodings?.length && { contentCodings }),
+        },
+        this.scheduler.session(),
+        {
+          client,
+          signal,
+          cancelled: () => cancelledLoad(signal),
+          started: (task) => {
+            void task.pump(body);
+          },
+        },
+      );
+    } finally {
+      this.running.loads--;
+    }
   }
 
   async ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {

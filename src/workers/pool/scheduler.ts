@@ -283,5 +283,5 @@ export class Scheduler {
   }
 }
 
-const isLoad = ({ kind }: TaskRequest): boolean => kind === 'load' || kind === 'ingest';
+const isLoad = ({ kind }: TaskRequest): boolean => kind === 'load' || kind === 'ingest' || kind === 'preview';
 const placeOf = (request: TaskRequest): PlaceKind => (isLoad(request) ? 'load' : 'query');

@@ -9,7 +9,7 @@
 Nothing but Python's standard library is needed; pyarrow, pandas and polars are used where they are installed.
 """
 
-from .client import Branch, Committed, FaultyRecord, Lake, Pool, Preview, Staged, Transacted, connect
+from .client import Branch, Committed, FaultyRecord, Lake, LoadPreview, Pool, Preview, Staged, Transacted, connect
 from .errors import AnswerCut, Conflict, Denied, Invalid, LakeError, NotFound, Unavailable
 from .events import Event
 from .query import Query
@@ -28,6 +28,7 @@ __all__ = [
     "Invalid",
     "Lake",
     "LakeError",
+    "LoadPreview",
     "Map",
     "NotFound",
     "Pool",

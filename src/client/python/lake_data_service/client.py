@@ -94,6 +94,28 @@ class Staged:
 
 
 @dataclass(frozen=True)
+class LoadPreview:
+    """What a load would come to.
+
+    Why it is that ``format``, what speaks against that (``doubts``), the ``type`` of the ``records`` that were read
+    (``complete``: of all), the first ``rows`` of them and the type as SUP, and the pool's ``layout``, or one that suits
+    them. ``fault``: what ended the reading of data that is cut.
+    """
+
+    format: str
+    why: str
+    doubts: Sequence[str]
+    type: Optional[str]
+    records: int
+    complete: bool
+    rows: Sequence[str]
+    fields: Sequence[str]
+    layout: Mapping[str, Any]
+    warnings: Sequence[str]
+    fault: Optional[str]
+
+
+@dataclass(frozen=True)
 class Transacted:
     """A transaction was made: its id, also that of its first commit in each pool, and ``commits``.
 
@@ -427,6 +449,20 @@ class Branch:
         bends = {"errors": errors, "upsert": "T" if upsert else None, "delete": delete, "stage": "T"}
         made = self._loaded(data, format, csv_delimiter, bends, None)
         return Staged(made["id"], made["records"], made["until"])
+
+    def preview_load(
+        self,
+        data: Any,
+        *,
+        format: Optional[str] = None,
+        csv_delimiter: Optional[str] = None,
+        errors: Optional[str] = None,
+        cut: bool = False,
+    ) -> LoadPreview:
+        """What ``load`` would come to, by the first 1,000 records; ``cut``: the data is the beginning of what is loaded."""
+        bends = {"errors": errors, "dryrun": "T", "cut": "T" if cut else None}
+        told = self._loaded(data, format, csv_delimiter, bends, None)
+        return LoadPreview(**{field.name: told[field.name] for field in fields(LoadPreview)})
 
     def _loaded(
         self,
