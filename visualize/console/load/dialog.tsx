@@ -9,6 +9,7 @@ import { go, link, route } from '../route.ts';
 import { counted } from '../text.ts';
 import { Files } from './files.tsx';
 import { Format } from './format.tsx';
+import { LookAhead } from './look.tsx';
 import { LoadPlan, type PlanStart } from './plan.ts';
 import { Target } from './target.tsx';
 
@@ -54,6 +55,7 @@ export const Load = ({ onClose, ...start }: LoadProps) => {
       <Files plan={plan} />
       <Target plan={plan} />
       <Format plan={plan} />
+      <LookAhead plan={plan} />
       {note.fields}
       {plan.items.value.length > 0 && <CopyLine text={plan.line(note)} />}
     </Dialog>

@@ -1,5 +1,5 @@
 /** One file on its way into a branch, and the same request as a line for curl. */
-import type { PoolInfo } from '../../../src/client/client.ts';
+import type { LookOptions, PoolInfo } from '../../../src/client/client.ts';
 import { mediaTypes } from '../../../src/client/query.ts';
 import { curlName, curlOf } from '../action.ts';
 import { shellWord } from '../curl.ts';
@@ -60,6 +60,23 @@ const parametersOf = (
   ...(refusesBytes && { utf8: 'refuse' }),
   ...(errors !== '' && { errors }),
 });
+
+/** How the service is to look into a file before it is loaded: as the load would be read. */
+export const lookOf = (
+  { file, facts }: Pick<Item, 'file' | 'facts'>,
+  reading: Pick<LoadOptions, 'format' | 'csv' | 'refusesBytes' | 'errors' | 'asElements'>,
+): LookOptions => {
+  const split = (facts?.isArray ?? false) && reading.asElements;
+  const format = reading.format === '' ? (namedFormat(file.name) ?? (split ? 'json' : undefined)) : reading.format;
+  const { errors: _, ...parameters } = parametersOf(reading, file.name);
+  return {
+    ...(format !== undefined && { format: format as NonNullable<LookOptions['format']> }),
+    ...(facts?.gzip && { encoding: 'gzip' }),
+    // In an array of records there is no way around one that cannot be read: the load takes it apart before.
+    ...(reading.errors !== '' && !split && { errors: reading.errors as 'skip' | 'wrap' }),
+    parameters: { ...parameters, ...(split && { unnest: 'T' }) },
+  };
+};
 
 /**
  * Loads a file; `update` is told how far it is, `running` how it can be cancelled, then undefined. Never throws: what

@@ -40,6 +40,8 @@ export class LoadPlan {
   readonly errors = signal('');
   /** A JSON array is one record; else each of its elements is. */
   readonly asOne = signal(false);
+  /** Of the first file, as the service tells them: of files that are no text. */
+  readonly seenFields = signal<readonly string[]>([]);
   readonly #items: Signal<readonly Item[]>;
   readonly #target: Signal<string>;
   readonly #typedKey = signal<string | undefined>(undefined);
@@ -118,7 +120,8 @@ export class LoadPlan {
   }
   /** Of the first file, as far as they are known. */
   get fields(): readonly string[] {
-    return this.#items.value[0]?.facts?.fields ?? [];
+    const { facts } = this.#items.value[0] ?? {};
+    return facts === undefined || facts.fields.length > 0 ? (facts?.fields ?? []) : this.seenFields.value;
   }
 
   /** Whether a file begins like a JSON array and is read as one. */
@@ -204,16 +207,18 @@ export class LoadPlan {
     );
   }
 
-  #options({ author, message }: PlanNote): LoadOptions {
+  /** How the files are read. */
+  get reading(): Omit<LoadOptions, keyof PlanNote> {
     return {
       format: this.format.value,
       csv: this.hasCsv ? this.csv.value : {},
       refusesBytes: this.refusesBytes.value,
       errors: this.errors.value,
       asElements: this.hasArray && !this.asOne.value,
-      author,
-      message,
     };
+  }
+  #options({ author, message }: PlanNote): LoadOptions {
+    return { ...this.reading, author, message };
   }
   /** Where the files go; a new pool is made first. */
   async #place(): Promise<{ readonly pool: PoolInfo; readonly branch: string }> {
