@@ -5,7 +5,7 @@ import { putFault } from './assignments.ts';
 import type { Analysis } from './context.ts';
 import { lowerAlone } from './queries.ts';
 import { Scope } from './scope.ts';
-import { isRead } from './sources.ts';
+import { isRead, partAtFault } from './sources.ts';
 
 /** The query of what a statement changes. */
 export const queryOfChange = ({ query, start, end }: Pick<ChangeRowsOp, 'query' | 'start' | 'end'>): QueryNode => {
@@ -50,7 +50,7 @@ const lowerStatement = (
     forLoad: true,
     verb,
   };
-  const [target] = a.resolve(request, source);
+  const [target] = a.resolve(request, origin, (fault) => partAtFault(source, fault));
   const { indexBase } = a.environment;
   const scope = new Scope(undefined);
   if (indexBase !== undefined) scope.pragmas.indexBase = indexBase;

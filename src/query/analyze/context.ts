@@ -120,6 +120,7 @@ export class Analysis {
   readonly #resolutions: ReadonlyMap<string, Resolution>;
   readonly #specialisations: Specialisation[] = [];
   readonly #hints = new Map<Span, string | undefined>();
+  readonly #sourceFaults = new Set<string>();
   #sourceFailed = false;
   #typesLost = false;
   #parts = 0;
@@ -281,7 +282,7 @@ export class Analysis {
     if (answer.sources) return described(answer.sources);
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.fault(
+    this.#faultOfSource(
       error.message,
       placeOf?.(error.message) ?? place,
       (request.kind === 'name' ? catalogHint(request.name) : undefined) ??
@@ -289,6 +290,13 @@ export class Analysis {
     );
     this.#sourceFailed = true;
     return [];
+  }
+  /** A statement asks for its pool as what it writes and as what it reads: what is wrong with it is told once. */
+  #faultOfSource(message: string, place: Span, hint: string | undefined): void {
+    const key = `${place.start}-${place.end} ${message}`;
+    if (this.#sourceFaults.has(key)) return;
+    this.#sourceFaults.add(key);
+    this.fault(message, place, hint);
   }
 
   /** The type of a pipeline's output, nothing reported. */

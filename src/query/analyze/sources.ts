@@ -235,7 +235,7 @@ const readText = (a: Analysis, text: string, source: SourceNode, table = false):
 };
 
 /** The part of `pool@commit:meta` that a fault is about; a meta source without a commit includes its colon. */
-const partAtFault = ({ commit, meta, args }: SourceNode, fault: string): Span | undefined => {
+export const partAtFault = ({ commit, meta, args }: SourceNode, fault: string): Span | undefined => {
   const base = args.find(({ key }) => key.text === 'base');
   if (base && fault === `"${textOf(base) ?? ''}": branch not found`) return base;
   if (commit && (fault === `"${commit.text}": branch not found` || fault.endsWith(` at ${commit.text}`))) return commit;
