@@ -1,5 +1,6 @@
 /** Bodies of shippers become objects of the pools that they name, in a worker thread or where they came in. */
 import { createHash } from 'node:crypto';
+import { LakeError } from '../../errors.ts';
 import { decoded } from '../../formats/codings/encoding.ts';
 import type { ReadOptions } from '../../formats/format.types.ts';
 import { withTimes } from '../load/times.ts';
@@ -11,6 +12,12 @@ import { decodeLokiJson, decodeLokiProtobuf } from './loki.ts';
 import { otlpDecoder } from './otlp.ts';
 import { decodeSyslog } from './syslog.ts';
 import { type PoolLoadTools, PoolLoads } from './pool-loads.ts';
+
+/**
+ * Records that one body of a shipper may have: an empty one takes two bytes of it, and as long to commit as another.
+ * Messages of syslog are no body of anybody's: they are as many as had come.
+ */
+export const bodyRecordsMax = 1_000_000;
 
 const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
   bulk: decodeBulk,
@@ -42,6 +49,7 @@ export const ingest = async (
 ): Promise<IngestOutcome> => {
   const loads = new PoolLoads(tools);
   const hash = createHash('sha256');
+  let records = 0;
   const plain = decoded(body, { codings, bytesMax: options.expandedBytesMax ?? Infinity });
   try {
     const told = await decoders[protocol](
@@ -51,8 +59,11 @@ export const ingest = async (
         pool,
         time,
         defaults,
-        emit: (name, batch, field) =>
-          loads.emit(name, time === undefined || field !== undefined ? batch : withTimes(batch, time), field),
+        emit: (name, batch, field) => {
+          records += batch.length;
+          if (records > bodyRecordsMax && protocol !== 'syslog') throw tooMany(protocol);
+          return loads.emit(name, time === undefined || field !== undefined ? batch : withTimes(batch, time), field);
+        },
         identity: (name) => tools.identityOf(name),
       },
     );
@@ -66,6 +77,13 @@ export const ingest = async (
     throw error;
   }
 };
+
+const tooMany = (protocol: Protocol): LakeError =>
+  new LakeError('format-too-large', {
+    format: protocol,
+    fault: `more than ${bodyRecordsMax} records in a request`,
+    place: '',
+  });
 
 async function* hashed(
   input: AsyncIterable<Uint8Array>,
