@@ -90,6 +90,7 @@ export const startMetrics = (sources: MetricsSources): Metrics => {
       counter(registry, 'lake_syslog_dropped_total', by('reason', figures.dropped));
       counter(registry, 'lake_syslog_batches_total', by('outcome', figures.batches));
       gauge(registry, 'lake_syslog_connections', () => [[figures.connections]]);
+      counter(registry, 'lake_syslog_connections_refused_total', () => [[figures.refusedConnections]]);
       gauge(registry, 'lake_syslog_waiting_bytes', () => [[figures.waitingBytes()]]);
     },
     close: () => {
@@ -172,6 +173,10 @@ export const metricRows: readonly Row[] = [
     labels: ['outcome'],
   },
   { name: 'lake_syslog_connections', help: 'Open connections of syslog' },
+  {
+    name: 'lake_syslog_connections_refused_total',
+    help: 'Connections of syslog closed at once, since 1,000 were open',
+  },
   { name: 'lake_syslog_waiting_bytes', help: 'Bytes of syslog messages waiting for their commit' },
   { name: 'lake_events_subscribers', help: 'Subscribers of /events' },
   { name: 'lake_events_lagging_subscribers', help: 'Subscribers with queued events' },

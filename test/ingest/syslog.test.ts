@@ -164,6 +164,58 @@ test('a batch that cannot be committed waits until it can, and connections with 
   await waiting.close();
 });
 
+test('while there is no room each connection waits with what it has: it is neither taken nor lost', async () => {
+  const waiting = await startService(['-syslog', '127.0.0.1:0', '-syslog.delay', '10ms', '-ingest.pools', 'existing']);
+  const { figures } = waiting.server.syslog!;
+  const roomBytes = 16 << 20;
+  const line = (n: number): string => `<13>${String(n).padStart(8, '0')}${'x'.repeat(990)}\n`;
+  const each = 500;
+  // One fills the room; the others' first chunks come when it is full.
+  const sockets = [await open(waiting)];
+  for (const socket of sockets) socket.on('error', () => undefined);
+  const many = 17_000;
+  sockets[0]!.end(Array.from({ length: many }, (_, n) => line(n)).join(''));
+  await soon(async () => {
+    expect(figures.waitingBytes()).toBeGreaterThanOrEqual(roomBytes);
+  });
+  for (let s = 0; s < 40; s++) {
+    const socket = await open(waiting);
+    socket.end(Array.from({ length: each }, (_, n) => line(many + s * each + n)).join(''));
+    sockets.push(socket);
+  }
+  await soon(async () => {
+    expect(figures.connections).toBe(41);
+  });
+  expect(figures.waitingBytes()).toBeLessThan(roomBytes + (128 << 10));
+  await waiting.ask('POST', '/pool', {
+    headers: { accept: 'application/json' },
+    body: '{name:"syslog",layout:{order:"desc",keys:[["ts"]]}}',
+  });
+  const all = many + 40 * each;
+  await soon(async () => {
+    expect(await waiting.query('from syslog | aggregate n:=count(),d:=count(distinct message)')).toBe(
+      `{n:${all},d:${all}}\n`,
+    );
+  });
+  await waiting.close();
+});
+
+test('connections beyond the limit are closed at once, and counted', async () => {
+  const crowded = await startService(['-syslog', '127.0.0.1:0']);
+  const { figures } = crowded.server.syslog!;
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 1_003; n++) sockets.push((await open(crowded)).on('error', () => undefined).resume());
+  await soon(async () => {
+    expect([figures.connections, figures.refusedConnections]).toEqual([1_000, 3]);
+  });
+  expect((await crowded.ask('GET', '/metrics')).body).toMatch(/^lake_syslog_connections_refused_total 3$/m);
+  for (const socket of sockets) socket.destroy();
+  await soon(async () => {
+    expect(figures.connections).toBe(0);
+  });
+  await crowded.close();
+});
+
 describe('who may write by it', () => {
   const io = {
     cwd: tmpdir(),

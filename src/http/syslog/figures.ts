@@ -5,6 +5,8 @@ export interface SyslogFigures {
   readonly dropped: Record<DropReason, number>;
   readonly batches: Record<'committed' | 'again' | 'refused', number>;
   connections: number;
+  /** Connections that were closed at once, since there were as many as may be. */
+  refusedConnections: number;
   waitingBytes: () => number;
 }
 /**
@@ -19,5 +21,6 @@ export const newFigures = (): SyslogFigures => ({
   dropped: { long: 0, cut: 0, full: 0, refused: 0, closing: 0 },
   batches: { committed: 0, again: 0, refused: 0 },
   connections: 0,
+  refusedConnections: 0,
   waitingBytes: () => 0,
 });

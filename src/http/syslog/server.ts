@@ -17,7 +17,7 @@ import { commitBatch } from './commit.ts';
 import { type SyslogFigures, newFigures } from './figures.ts';
 import { SyslogSplitter, withoutEnd } from './framing.ts';
 
-/** Open connections; one more is closed at once. Each may hold a message. */
+/** Open connections; one more is closed at once, and counted. Each may hold a message. */
 const connectionsMax = 1_000;
 /** Bytes of messages that wait for their commit, from which on nothing is read. */
 const waitingBytesMax = 16 << 20;
@@ -77,6 +77,9 @@ export const startSyslog = async (service: Service, config: SyslogConfig): Promi
     });
   });
   server.maxConnections = connectionsMax;
+  server.on('drop', () => {
+    figures.refusedConnections++;
+  });
   const port = await listening(server, config);
   const datagrams = await bound(config.host, port).catch((error: unknown) => {
     server.close();
@@ -141,8 +144,10 @@ class Connection {
     this.splitter = new SyslogSplitter(messageBytesMax, hearer);
     socket.on('data', (chunk) => {
       this.heardAt = performance.now();
-      this.splitter.push(chunk);
-      if (hearer.isFull()) socket.pause();
+      if (!hearer.isFull()) return this.splitter.push(chunk);
+      // Of each connection one chunk may have come already: all of them are more than there is room for.
+      socket.pause();
+      socket.unshift(chunk);
     });
     socket.on('close', () => {
       this.finish();

@@ -116,11 +116,14 @@ const timeOfStamp = (text: string): Instant | undefined => {
   if (seconds === undefined || Number(hours ?? 0) > 23 || Number(minutes ?? 0) > 59) return undefined;
   const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * 60;
   const utc = seconds - (sign === '-' ? -offset : offset);
-  return isKept(utc) ? { seconds: utc, nanos: Number(fraction.padEnd(9, '0')) } : undefined;
+  const nanos = Number(fraction.padEnd(9, '0'));
+  return isKept(utc, nanos) ? { seconds: utc, nanos } : undefined;
 };
 /** Nanoseconds since 1970 are kept in 64 bits: from 1677 to 2262. */
-const secondsMax = 9_223_372_035;
-const isKept = (seconds: number): boolean => Math.abs(seconds) <= secondsMax;
+const isKept = (seconds: number, nanos: number): boolean => {
+  const all = BigInt(seconds) * 1_000_000_000n + BigInt(nanos);
+  return BigInt.asIntN(64, all) === all;
+};
 /** Undefined for a date that no calendar has. */
 const utcSeconds = (
   ...[year, month, day, hour, minute, second]: readonly [number, number, number, number, number, number]
@@ -206,7 +209,7 @@ const timeOfDate = (found: RegExpExecArray, nowMs: number): Instant | undefined 
   const nanos = Number(fraction.padEnd(9, '0'));
   if (year !== undefined) {
     const seconds = secondsOf(Number(year));
-    return seconds === undefined || !isKept(seconds) ? undefined : { seconds, nanos };
+    return seconds === undefined || !isKept(seconds, nanos) ? undefined : { seconds, nanos };
   }
   const now = Math.floor(nowMs / 1000);
   const here = new Date(nowMs).getUTCFullYear();
