@@ -3,8 +3,8 @@
  * of them that the lake needs is a thirtieth of the store's SDK, which has no bound on what a request may take.
  *
  * A put carries the SHA-256 of its bytes twice: signed, which a store checks that checks anything, and as a checksum,
- * which it answers; where it does not, the MD5 that its ETag is does instead. What was put is put with its SHA-256 beside
- * it, and that is compared when it is got.
+ * which it answers; where it does not, the MD5 that its ETag is does instead. What was put is put with its SHA-256 and
+ * its key beside it, and these are compared when it is got: bytes that are sound are not those of another key.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
@@ -45,6 +45,8 @@ const partsAtOnce = 4;
 const pauseMsMin = 50;
 const pauseMsMax = 2000;
 const shaHeader = 'x-amz-meta-sha256';
+/** The key below the prefix: a copy under another prefix is the same. */
+const keyHeader = 'x-amz-meta-key';
 const chunkBytes = 1 << 20;
 
 /** A request as the bucket's methods say it. `accepts`: answers besides 2xx that are no faults. */
@@ -110,6 +112,7 @@ class S3Bucket implements Bucket {
         ...headers,
         'content-type': 'application/octet-stream',
         [shaHeader]: sums.sha256.toString('hex'),
+        [keyHeader]: keyText(key),
         'x-amz-checksum-sha256': sums.sha256.toString('base64'),
       },
       body,
@@ -142,7 +145,7 @@ class S3Bucket implements Bucket {
       method: 'POST',
       key,
       query: { uploads: '' },
-      headers: { 'content-type': 'application/octet-stream', [shaHeader]: sha256 },
+      headers: { 'content-type': 'application/octet-stream', [shaHeader]: sha256, [keyHeader]: keyText(key) },
       check: ({ body }) => (elementOf(body.toString('utf8'), 'UploadId') ? undefined : 'the answer names no upload'),
     });
     const uploadId = elementOf(begun.body.toString('utf8'), 'UploadId')!;
@@ -216,7 +219,9 @@ class S3Bucket implements Bucket {
       key,
       accepts: [404],
       check: (answer) =>
-        answer.status === 404 ? this.absence(answer) : shaFault(answer, createHash('sha256').update(answer.body)),
+        answer.status === 404
+          ? this.absence(answer)
+          : bytesFault(answer, key, createHash('sha256').update(answer.body)),
     });
     return status === 404 ? undefined : body;
   }
@@ -241,7 +246,7 @@ class S3Bucket implements Bucket {
             at += chunk.length;
           };
         },
-        check: (answer) => (answer.status === 404 ? this.absence(answer) : shaFault(answer, sha)),
+        check: (answer) => (answer.status === 404 ? this.absence(answer) : bytesFault(answer, key, sha)),
       });
       isWhole = status !== 404;
       return isWhole;
@@ -416,6 +421,8 @@ const placeOf = (
 };
 const escaped = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+/** A key as a header takes it. */
+const keyText = (key: string): string => key.split('/').map(escaped).join('/');
 
 interface Sums {
   readonly sha256: Buffer;
@@ -434,7 +441,13 @@ const putFault = ({ headers }: Answer, { sha256, md5 }: Sums): string | undefine
   const isDigest = !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:kms');
   return tag === undefined || tag === md5 || !isDigest ? undefined : 'the store got other bytes';
 };
-const shaFault = ({ headers }: Answer, hash: { digest(encoding: 'hex'): string }): string | undefined => {
+const bytesFault = (
+  { headers }: Answer,
+  key: string,
+  hash: { digest(encoding: 'hex'): string },
+): string | undefined => {
+  const putAs = headers[keyHeader];
+  if (putAs !== undefined && putAs !== keyText(key)) return `it was put as ${String(putAs)}`;
   const said = headers[shaHeader];
   return said === undefined || said === hash.digest('hex')
     ? undefined

@@ -8,7 +8,7 @@ import { fsck } from '../../src/lake/repair/fsck.ts';
 import { fileObject, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from '../unit/lake/support.ts';
 import { copyFromBucket } from '../../src/lake/store/open-bucket.ts';
 import { openBucket } from '../../src/store/s3.ts';
-import { addressAt, openStored, startStore } from './support.ts';
+import { addressAt, openReplica, openStored, startStore } from './support.ts';
 
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -299,6 +299,13 @@ describe('faults', () => {
     server.objects.set(key, { ...server.objects.get(key)!, bytes: Buffer.from([9, 9, 9]) });
     const two = await openStored(await temporaryDirectory(), proxy.endpoint);
     expect(await messageOf(Promise.resolve(two.objects.readRange(file.id, 0, 3)))).toMatch(/not the checksum/);
+    const other = await fileObject(two.lake, 2);
+    await two.lake.pool('p').load('main', [other]);
+    // Sound bytes with all that is beside them, in the place of others.
+    server.objects.set(key, server.objects.get(`/lakes/a/objects/${other.id.slice(38)}/${other.id}`)!);
+    expect(await messageOf(Promise.resolve(two.objects.readRange(file.id, 0, 3)))).toContain(
+      `it was put as objects/${other.id.slice(38)}/${other.id}`,
+    );
     server.objects.delete(key);
     expect(await messageOf(Promise.resolve(two.objects.readRange(file.id, 0, 3)))).toBe(
       `object ${file.id}: file does not exist`,
@@ -338,7 +345,29 @@ describe('a segment is lost', () => {
     expect(
       await messageOf(copyFromBucket(openBucket(addressAt(proxy.endpoint)), await temporaryDirectory())),
     ).toContain(said);
+    expect(await messageOf(openReplica(await temporaryDirectory(), proxy.endpoint))).toContain(said);
     expect([...server.objects.keys()]).toEqual(before);
+  });
+  test('a replica that is there says so, and a standby does not put its fence into the gap', async () => {
+    const { proxy, server } = await startStore();
+    const { lake } = await openStored(await temporaryDirectory(), server.endpoint);
+    await newPool(lake);
+    const { faultOf } = proxy;
+    const standby = {
+      ...{ bucket: openBucket(addressAt(server.endpoint)), ack: 'bucket' as const, address: 'there', graceMs: 1e6 },
+      ...{ cache: { bytesMax: 0, lookMs: 1e6 }, closeMsMax: 200, leaseMs: 60_000, noted: () => undefined },
+    };
+    const replica = await openReplica(await temporaryDirectory(), proxy.endpoint, { standby, lateLookMs: 50 });
+    await until(() => expect(replica.lake.pools()).toHaveLength(1));
+    const { segment: at } = replica.follower.figures();
+    proxy.faultOf = () => 'reset';
+    for (let k = 1; k <= 3; k++) await load(lake, k);
+    server.objects.delete(segment(at + 1));
+    proxy.faultOf = faultOf;
+    const said = `log/${String(at + 1).padStart(16, '0')}: it is missing, and segments up to`;
+    await until(() => expect(replica.follower.figures().fault).toContain(said));
+    expect(await messageOf(replica.lake.promote())).toContain(said);
+    expect(server.objects.has(segment(at + 1))).toBe(false);
   });
   test('a service on the folder that has all makes it good', async () => {
     const { proxy, directory } = await lose(5);

@@ -89,7 +89,7 @@ export const serviceRoutes: readonly Route[] = [
     writes: true,
     silent: true,
     answers: { 204: { text: 'It is the writer.' } },
-    errors: ['standby-none', 'replica-failed', 'lake-closing'],
+    errors: ['standby-none', 'replica-failed', 'store-corrupt', 'lake-closing'],
     handler: async ({ service: { lake }, reply }) => {
       await lake.promote();
       return reply.code(204).send();

@@ -20,6 +20,7 @@ import {
   type FollowedTip,
   followedRow,
   goneNow,
+  missingSegment,
   openFollowedFolder,
   placeOf,
   putFence,
@@ -27,7 +28,7 @@ import {
   type Tip,
   type Writer,
 } from './open-bucket.ts';
-import { getSegment, type Segment, segmentKey, segmentsFrom } from './segments.ts';
+import { findTip, getSegment, type Segment, segmentKey, segmentsFrom } from './segments.ts';
 import type { FollowFigures, FollowingLake, LakeFollower } from './store.types.ts';
 
 /** Times in milliseconds. */
@@ -128,6 +129,9 @@ class BucketFollower implements LakeFollower {
       } catch (fault) {
         if (signal.aborted) return;
         if (fault instanceof LakeError && fault.code === 'replica-late') this.ended = fault;
+        // Who asks it to take over is told what it cannot go on from.
+        if (fault instanceof LakeError && fault.code === 'store-corrupt')
+          for (const { reject } of this.asked.splice(0)) reject(fault);
         if (this.fault === undefined) this.lake.report(fault);
         this.fault = fault;
         await this.pause(retryMs);
@@ -172,8 +176,11 @@ class BucketFollower implements LakeFollower {
   /** Puts the fence behind all that there is: from there on nobody else writes, and the lake goes on from it. */
   private async takeOver(): Promise<void> {
     const { noted, standby } = this.options;
+    const { writer, segment } = this.tip;
+    const { tip, missing } = await findTip(this.bucket);
+    // Its fence would stand in the place of a segment that is lost, and cut off those behind it.
+    if (missing === segment + 1) throw missingSegment(this.bucket, missing, tip);
     const own = newWriter(standby!);
-    const { writer } = this.tip;
     noted(`taking over ${this.bucket.name} from ${this.writer()} (writer ${writer})`);
     await own.lease.begin();
     const fence = await this.putFence(own.writer, writer);
@@ -231,14 +238,24 @@ class BucketFollower implements LakeFollower {
       }
     }
   }
-  /** Segments that were long enough behind a base are removed; who is still there missed those that followed. */
+  /**
+   * Segments that were long enough behind a base are removed; who is still there missed those that followed. One that is
+   * lost has another one behind it.
+   */
   private async lookWhetherLate(now: number): Promise<void> {
     const { lateLookMs = lateLookMsDefault } = this.options;
     if (now - this.lookedLateAt < lateLookMs) return;
     const { name: store } = this.bucket;
     const { segment } = this.tip;
     this.lookedLateAt = now;
-    if (segment === 0 || (await this.bucket.head(segmentKey(segment))) !== undefined) return;
+    const isThere = async (number: number): Promise<boolean> =>
+      (await this.bucket.head(segmentKey(number))) !== undefined;
+    if (segment === 0) return;
+    if (await isThere(segment)) {
+      if ((await isThere(segment + 2)) && !(await isThere(segment + 1)))
+        throw missingSegment(this.bucket, segment + 1, segment + 2);
+      return;
+    }
     for await (const { key } of this.bucket.list('base/'))
       if (key > `base/${segmentKey(segment).slice('log/'.length)}`)
         throw new LakeError('replica-late', { store, segment });

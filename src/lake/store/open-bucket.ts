@@ -27,6 +27,7 @@ import { followedKey } from '../tables/table-rows.ts';
 import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
 import { type BaseFile, baseRows, readBaseHead } from './base-file.ts';
 import {
+  type BucketState,
   baseKey,
   encodeSegment,
   findTip,
@@ -126,7 +127,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       key: 'base/',
       fault: 'the lake was never copied to its end: start a service on the folder that was copied',
     });
-  return (await makeFolderFrom(options, base)).opened;
+  return (await makeFolderFrom(options, state)).opened;
 };
 /** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
 export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
@@ -139,7 +140,8 @@ const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
   throw new LakeError('store-corrupt', { store: bucket.name, key: segmentKey(segment), fault: 'it is missing' });
 };
 
-const missingSegment = (bucket: Bucket, segment: number, tip: number): LakeError =>
+/** A segment that is lost is no end of the log. */
+export const missingSegment = (bucket: Bucket, segment: number, tip: number): LakeError =>
   new LakeError('store-corrupt', {
     store: bucket.name,
     key: segmentKey(segment),
@@ -199,7 +201,10 @@ const getBase = async (bucket: Bucket, directory: string, base: number): Promise
   const key = baseKey(base);
   if (!(await bucket.getFile(key, path)))
     throw new LakeError('store-corrupt', { store: bucket.name, key, fault: 'it is missing' });
-  return readBaseHead(path, { store: bucket.name, key });
+  const file = readBaseHead(path, { store: bucket.name, key });
+  if (file.head.segment !== base)
+    throw new LakeError('store-corrupt', { store: bucket.name, key, fault: `it is base ${file.head.segment}` });
+  return file;
 };
 
 const madeFolder = (directory: string): string => join(directory, 'store.made');
@@ -237,7 +242,8 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
   if (known && (await getSegment(bucket, known.segment))?.sum === known.sum) return known;
   const state = await findTip(bucket);
   if (state.tip === 0) throw new LakeError('store-empty', { store: bucket.name });
-  const { followed } = await makeFolderFrom({ ...options, follows: true }, state.bases.at(-1) ?? 0);
+  if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
+  const { followed } = await makeFolderFrom({ ...options, follows: true }, state);
   if (followed.address !== '') return followed;
   // A base alone does not name its writer.
   const { writer = '', address = '' } = (await getSegment(bucket, followed.segment))?.head ?? {};
@@ -261,18 +267,20 @@ interface MadeFolder {
   readonly followed: FollowedTip;
 }
 /** Makes log and tables from the bucket, fenced, and puts them into the folder. */
-const makeFolderFrom = async (options: OpenOptions, base: number): Promise<MadeFolder> => {
+const makeFolderFrom = async (options: OpenOptions, state: BucketState): Promise<MadeFolder> => {
   const { bucket, directory, noted } = options;
   const own = logBegin(directory) ? endOf(directory) : undefined;
   const made = madeFolder(directory);
   rmSync(made, { recursive: true, force: true });
   mkdirSync(options.follows ? made : join(made, 'log'), { recursive: true });
+  const base = state.bases.at(-1) ?? 0;
   const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
   const environment = new Environment(tablesFolder(made), tableNames, false);
   const maker = new FolderMaker(options, environment, own);
   try {
     await maker.rows(file);
     await maker.segments(() => {
+      if (maker.tip.segment < state.tip) throw missingSegment(bucket, maker.tip.segment + 1, state.tip);
       // Before the fence: the writer goes on where this start is refused.
       if (!own || maker.knowsOwn || markOf(directory)?.ack === 'bucket') return;
       const { who, tip } = maker;
