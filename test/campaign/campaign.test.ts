@@ -31,6 +31,10 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   forged: [0],
   floods: [0],
   clocks: [0, 1, 2, 3, 4, 5],
+  buckets: [0, 4, 8],
+  syslog: [1],
+  times: [0],
+  updates: [2],
 };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 

@@ -25,6 +25,14 @@ const texts: Readonly<Record<string, string>> = {
   flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
   large:
     'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
+  buckets:
+    'a bucket loses, swaps and damages segments, bases and objects, also with those of another lake; opened from nothing, as a replica and from the folder: all that was acknowledged, or refused by the name of what is wrong',
+  syslog:
+    'SIGTERM and SIGKILL while 100 connections of syslog send: what was sent and closed before the SIGTERM is there, what a query had seen before the SIGKILL; each message once',
+  times:
+    'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
+  updates:
+    '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 
