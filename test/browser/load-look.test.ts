@@ -56,7 +56,10 @@ describe.skipIf(lacksChromium())('a file that is to be loaded', () => {
   test('gives its own key to a new pool, also where it is no text', async () => {
     const writer = createWriter('parquet');
     const bytes: Uint8Array[] = [];
-    for await (const batch of await openReader('sup', pieces(Buffer.from('{n:1,event_time:2026-11-28T00:00:00Z}'), 100)))
+    for await (const batch of await openReader(
+      'sup',
+      pieces(Buffer.from('{n:1,event_time:2026-11-28T00:00:00Z}'), 100),
+    ))
       bytes.push(...writer.write(batch));
     bytes.push(...writer.end());
     const { page } = await pages.open();

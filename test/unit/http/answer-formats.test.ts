@@ -63,6 +63,16 @@ const requests: Readonly<Record<string, readonly Ask[]>> = {
   createPool: [
     () => ({ path: '/pool', body: { name: `new${++pools}`, layout: { order: 'asc', keys: [['ts'], ['a', 'b']] } } }),
   ],
+  createView: [() => ({ path: '/view', body: { name: `v${++pools}`, query: 'from p1' } })],
+  listViews: [
+    async () => {
+      await view();
+      return { path: '/view' };
+    },
+  ],
+  getView: [async () => ({ path: `/view/${await view()}` })],
+  putView: [async () => ({ path: `/view/${await view()}`, body: { query: 'from p1 | head 1' } })],
+  preview: [() => ({ path: '/preview', body: { ts: 1, level: 'info', tags: ['a', { b: 2 }] } })],
   transact: [
     async ({ pool }) => {
       const { id } = await prepare<{ readonly id: string }>('POST', `/pool/${pool}/branch/main?stage=T`, { ts: 9 });
@@ -186,6 +196,12 @@ const reading: ReadonlySet<string> = new Set([
   'authMethod',
   'authIdentity',
 ]);
+/** The name of one that was made for it. */
+const view = async (): Promise<string> => {
+  const name = `v${++pools}`;
+  await prepare('POST', '/view', { name, query: 'from p1' });
+  return name;
+};
 const tipOfKid = async (pool: string): Promise<string> => {
   const { body } = await service.ask('GET', `/pool/${pool}/branch/kid`, { headers: json });
   return (JSON.parse(body) as { readonly commit: string }).commit;

@@ -16,6 +16,7 @@ const drained = async (lines: number): Promise<{ readonly rows: number; readonly
         return { objects: [], records: rows, bytes: 0 } as never;
       },
       remove: async () => undefined,
+      identityOf: async () => undefined,
     },
   ).catch((fault: unknown) => fault);
   return { rows, fault: outcome instanceof Error ? outcome.message : undefined };
