@@ -80,6 +80,8 @@ export const storeConfig = (
   if (isStandby && text === '') throw new ConfigError('-standby goes with -store s3://BUCKET/PREFIX');
   if (followed !== '') {
     if (text !== '') throw new ConfigError('-follow does not go with -store: a replica writes to no bucket');
+    // Its senders would never learn that nothing is kept.
+    if (values['syslog'] !== '') throw new ConfigError('-follow does not go with -syslog: a replica takes no records');
     return { follow: followConfig({ text: followed, option: 'follow' }, values, environment) };
   }
   if (text === '') return {};

@@ -165,6 +165,8 @@ test('readiness, metrics, events and Iceberg tables', async () => {
 test('a replica does not begin what it is no part of', async () => {
   const refused = await runProgram(['serve', '-follow', 's3://lakes/a', '-store', 's3://lakes/a']);
   expect(refused.complaint).toContain('-follow does not go with -store: a replica writes to no bucket');
+  const heard = await runProgram(['serve', '-follow', 's3://lakes/a', '-syslog', '127.0.0.1:0']);
+  expect(heard.complaint).toContain('-follow does not go with -syslog: a replica takes no records');
   const polled = await runProgram(['serve', '-follow', 's3://lakes/a', '-follow.poll', '1ms']);
   expect(polled.complaint).toContain('bad value for -follow.poll: 1 ms, at least 10 ms');
 });

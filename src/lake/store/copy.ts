@@ -10,7 +10,7 @@
  *   log again.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
@@ -567,6 +567,3 @@ export const eachOf = async <T>(
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, some));
 };
-
-/** Whether a folder has a lake in a bucket. */
-export const hasStore = (directory: string): boolean => existsSync(join(directory, 'store.json'));
