@@ -133,8 +133,8 @@ describe.each(kinds)('$kind', ({ kind, start, lacks }) => {
       bucket.close();
       const absent = openBucket(optionsFor(store.endpoint, { bucket: 'none-of-this-name' }));
       if (store.endpoint !== proxy.endpoint && !('objects' in store))
-        for (const asked of [absent.get('x'), absent.put('x', Buffer.from('x'))])
-          expect(await codeOf(asked)).toBe('store-refused');
+        for (const ask of [() => absent.get('x'), () => absent.put('x', Buffer.from('x'))])
+          expect(await codeOf(ask())).toBe('store-refused');
       absent.close();
     });
   });
