@@ -48,21 +48,9 @@ export const listOf = (element: string | undefined): string => `list<${element ?
 /** The kind of maps; those whose keys are no scalars, or no exact ones, are JSON. */
 export const mapOf = (key: string | undefined, value: string | undefined): string =>
   key !== undefined && (keyKinds.has(key) || isSized(key)) ? `map<${key},${value ?? 'json'}>` : 'json';
-const keyKinds: ReadonlySet<string> = new Set<ScalarKind>([
-  'int',
-  'bool',
-  'string',
-  'bytes',
-  'time',
-  'ns',
-  'duration',
-  'date',
-  'uuid',
-  'ip',
-  'net',
-  'type',
-  'enum',
-]);
+/** Not exact, or with nothing to compare. */
+const notKeys: ReadonlySet<string> = new Set<ScalarKind>(['uint64', 'float', 'error', 'json']);
+const keyKinds: ReadonlySet<string> = new Set(scalarKinds.filter((kind) => !notKeys.has(kind)));
 
 /** What a kind is made of. */
 export type KindParts =

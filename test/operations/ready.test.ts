@@ -2,7 +2,6 @@
  * What health checks see from the first moment on: /ready, /status, and requests that come too early. (What they see at
  * the end: shutdown.test.ts.)
  */
-import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +13,7 @@ import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
 import { listenEarly } from '../../src/http/connections/early-listener.ts';
 import { program, startBuiltService } from '../support/built-service.ts';
+import { freePort } from '../support/free-port.ts';
 
 interface Seen {
   readonly status: number;
@@ -47,16 +47,6 @@ const ask = (
     sent.on('error', reject);
     sent.end(options.body);
   });
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  await new Promise((resolve) => {
-    server.close(resolve);
-  });
-  return port;
-};
-
 const unexpected = (fault: unknown): void => {
   throw fault;
 };

@@ -3,11 +3,11 @@
  * its pool in the end.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import type { Running, Shipper } from './shippers.ts';
+import { freePort } from '../support/free-port.ts';
 
 /** Records in the pool of a program, and different ones among them. */
 export interface Shipped {
@@ -109,12 +109,4 @@ const counted = async (
   if (answer.status !== 200) throw new Error(`${pool}: ${answer.status} ${body}`);
   const [found] = JSON.parse(body) as { readonly records: number; readonly different: number }[];
   return found ?? { records: 0, different: 0 };
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 };

@@ -1,19 +1,11 @@
 /** A real store: moto's server, a package for Python. Where it is absent tests are skipped by name; with NO_SKIPS they fail. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as later } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
 
 export const lacksMoto = (): boolean =>
   process.env['NO_SKIPS'] === undefined &&
   spawnSync('python3', ['-c', 'import moto.server, flask'], { stdio: 'ignore' }).status !== 0;
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-};
 
 /** Starts it with a bucket of this name. */
 export const startMoto = async (bucket: string): Promise<{ endpoint: string; close: () => Promise<void> }> => {

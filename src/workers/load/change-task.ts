@@ -103,12 +103,12 @@ export const runUpdate = async (
 /** The same for an UPDATE or a DELETE of SQL. */
 export const runStatement = async (
   task: Task,
-  { text, indexBase, pool }: Extract<TaskRequest, { kind: 'statement' }>,
+  request: StatementTask,
   tools: WorkerTools,
   spill: TaskSpill,
 ): Promise<RewriteOutcome> => {
-  const { environment, context } = textsOf(task, tools, spill, indexBase);
-  const source = { kind: 'pool', name: '', handle: '0', sortKeys: pool.keys, order: pool.order } as const;
+  const { text, pool } = request;
+  const { environment, context, source } = statementOf(task, request, tools, spill);
   const { expr = whole, functions, pruner, assignments } = await compileChange(text, environment, source);
   const change: RowChange = {
     matches: compileAlone(expr, functions, context),
@@ -119,13 +119,21 @@ export const runStatement = async (
 };
 const whole = literal({ type: types.bool, data: true });
 
+export type StatementTask = Extract<TaskRequest, { kind: 'statement' }>;
+/** How a statement that changes a pool is compiled and run; `source`: the pool's rows, as it is compiled. */
+export const statementOf = (task: Task, { indexBase, pool }: StatementTask, tools: WorkerTools, spill: TaskSpill) => {
+  const { environment, context } = textsOf(task, tools, spill, indexBase);
+  const source = { kind: 'pool', name: '', handle: '0', sortKeys: pool.keys, order: pool.order } as const;
+  return { environment, context, source };
+};
+
 /** How texts are compiled and run. `seen.varies`: they have been found to ask for the time or the like. */
 interface Texts {
   readonly environment: CompileEnvironment;
   readonly context: ExecutionContext;
   readonly seen: { varies: boolean };
 }
-export const textsOf = (task: Task, tools: WorkerTools, spill: TaskSpill, indexBase = tools.indexBase): Texts => {
+const textsOf = (task: Task, tools: WorkerTools, spill: TaskSpill, indexBase = tools.indexBase): Texts => {
   const seen = { varies: false };
   const environment = watchedFor(lakeEnvironment(task, tools, indexBase === undefined ? {} : { indexBase }), () => {
     seen.varies = true;

@@ -13,21 +13,21 @@ import { working } from '../../vectors/stop.ts';
 import { type Vector, dataAt, flatten, take } from '../../vectors/vector.ts';
 import { memoryOf, takeOut, writeRows } from '../merge/apply.ts';
 import { RowList } from '../merge/row-store.ts';
-import type { RewriteOutcome, TaskRequest } from '../messages.ts';
+import type { RewriteOutcome } from '../messages.ts';
 import { type WorkerTools, poolSource } from '../query/lake-source.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
-import { refuseErrors, textsOf } from './change-task.ts';
+import { refuseErrors, type StatementTask, statementOf } from './change-task.ts';
 
 /** Finds the rows and writes their objects. @throws merge-into-twice, update-error */
 export const runMergeInto = async (
   task: Task,
-  { text, indexBase, pool }: Extract<TaskRequest, { kind: 'statement' }>,
+  request: StatementTask,
   tools: WorkerTools,
   spill: TaskSpill,
 ): Promise<RewriteOutcome> => {
-  const { environment, context } = textsOf(task, tools, spill, indexBase);
-  const source = { kind: 'pool', name: '', handle: '0', sortKeys: pool.keys, order: pool.order } as const;
+  const { text, pool } = request;
+  const { environment, context, source } = statementOf(task, request, tools, spill);
   const { clauses, matched, once, others } = await compileMerge(text, environment, source);
   const kept = { memory: memoryOf(tools), spill, signal: task.signal };
   const removed = new RowList(kept);

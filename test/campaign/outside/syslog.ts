@@ -4,24 +4,17 @@
  * is there once, as it was sent.
  */
 import { rmSync } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type Service, startBuiltService } from '../../support/built-service.ts';
 import { clientOf } from '../../support/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
+import { freePort } from '../../support/free-port.ts';
 
 const senders = 100;
 const messagesMax = 40;
 const textMax = 400;
-
-const freePort = async (): Promise<number> => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-};
 
 /** What was sent: by number, and whether its connection was closed in order before the service was to end. */
 class Book {

@@ -178,49 +178,47 @@ const tipOf = (all: readonly BranchInfo[], name: string): string => all.find((b)
 interface CommitProps extends ChangeProps {
   readonly commit: Pick<GraphCommit, 'id' | 'message' | 'date'>;
 }
+/** What the dialogs for a commit say, by what they do with it. */
+const ofCommit = {
+  revert: {
+    button: 'Revert',
+    done: (id: string, target: string) => `Reverted ${id} on ${target}.`,
+    says: 'undoes',
+    label: 'On branch',
+    names: { base: 'after the commit', theirs: 'before the commit' },
+  },
+  pick: {
+    button: 'Pick',
+    done: (id: string, target: string) => `Picked ${id} onto ${target}.`,
+    says: 'does',
+    label: 'Onto branch',
+    names: { base: 'before the commit', theirs: 'the commit' },
+  },
+} as const;
+const OfCommit = ({ verb, pool, branch, commit, onClose }: CommitProps & { readonly verb: keyof typeof ofCommit }) => {
+  const { button, done, says, label, names } = ofCommit[verb];
+  const all = branches(pool);
+  const [target, setTarget] = useState(branch);
+  return (
+    <Combine
+      title={`${button} commit`}
+      button={button}
+      done={done(shortId(commit.id), visible(target, 60))}
+      what={{ verb, pool, branch: target, what: commit.id }}
+      isChosen
+      tips={tipOf(all, target)}
+      names={{ ...names, ours: target }}
+      onClose={onClose}
+    >
+      <p>
+        A new commit {says} what <Id id={commit.id} /> of {dateTime(commit.date)} did:{' '}
+        <Name text={titleOf(commit)} max={120} />.
+      </p>
+      <BranchField label={label} first all={all} value={target} onChange={setTarget} />
+    </Combine>
+  );
+};
 /** The dialog that undoes a commit on a branch. */
-export const Revert = ({ pool, branch, commit, onClose }: CommitProps) => {
-  const all = branches(pool);
-  const [target, setTarget] = useState(branch);
-  return (
-    <Combine
-      title="Revert commit"
-      button="Revert"
-      done={`Reverted ${shortId(commit.id)} on ${visible(target, 60)}.`}
-      what={{ verb: 'revert', pool, branch: target, what: commit.id }}
-      isChosen
-      tips={tipOf(all, target)}
-      names={{ base: 'after the commit', ours: target, theirs: 'before the commit' }}
-      onClose={onClose}
-    >
-      <p>
-        A new commit undoes what <Id id={commit.id} /> of {dateTime(commit.date)} did:{' '}
-        <Name text={titleOf(commit)} max={120} />.
-      </p>
-      <BranchField label="On branch" first all={all} value={target} onChange={setTarget} />
-    </Combine>
-  );
-};
+export const Revert = (props: CommitProps) => <OfCommit {...props} verb="revert" />;
 /** The dialog that does to a branch what a commit did. */
-export const PickCommit = ({ pool, branch, commit, onClose }: CommitProps) => {
-  const all = branches(pool);
-  const [target, setTarget] = useState(branch);
-  return (
-    <Combine
-      title="Pick commit"
-      button="Pick"
-      done={`Picked ${shortId(commit.id)} onto ${visible(target, 60)}.`}
-      what={{ verb: 'pick', pool, branch: target, what: commit.id }}
-      isChosen
-      tips={tipOf(all, target)}
-      names={{ base: 'before the commit', ours: target, theirs: 'the commit' }}
-      onClose={onClose}
-    >
-      <p>
-        A new commit does what <Id id={commit.id} /> of {dateTime(commit.date)} did:{' '}
-        <Name text={titleOf(commit)} max={120} />.
-      </p>
-      <BranchField label="Onto branch" first all={all} value={target} onChange={setTarget} />
-    </Combine>
-  );
-};
+export const PickCommit = (props: CommitProps) => <OfCommit {...props} verb="pick" />;
