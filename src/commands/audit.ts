@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import type { AuditEntry } from '../http/access/audit.ts';
 
 /** The open file. `close` resolves when all lines are written. */
-interface AuditFile {
+export interface AuditFile {
   readonly write: (entry: AuditEntry) => void;
   readonly close: () => Promise<void>;
 }

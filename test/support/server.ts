@@ -8,7 +8,7 @@ import { fromPolicyOf } from '../../src/commands/from-options.ts';
 import { openAudit } from '../../src/commands/audit.ts';
 import { icebergSecret } from '../../src/commands/iceberg-secret.ts';
 import { watchKeys } from '../../src/commands/key-file.ts';
-import { beginRecording } from '../../src/commands/serve.ts';
+import { beginRecording } from '../../src/commands/serve/recording.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { accessOf } from '../../src/http/access/access.ts';
 import type { Clock } from '../../src/http/access/tokens.ts';
