@@ -4,13 +4,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
   /test\/(exchanges|crash|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
+const projects = ['pages', 'own', 'shared'];
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     // Those that share a process come one after another: a process is kept for the next file alone.
     const rank = (file: TestSpecification): number =>
-      (file.project.name === 'shared' ? 2 : 0) + (long.test(file.moduleId) ? 0 : 1);
-    return [0, 1, 2, 3].flatMap((r) => sorted.filter((f) => rank(f) === r));
+      2 * projects.indexOf(file.project.name) + (long.test(file.moduleId) ? 0 : 1);
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -28,11 +29,13 @@ const alone = [
   'test/unit/workers/{collector,page-returns}.test.ts',
   'test/unit/http/read-queries.test.ts',
   // They load nothing of the service: other processes do the work, and some of them a lot of it.
-  'test/{browser,campaign,bench,shippers,openapi}/**/*.test.ts',
+  'test/{campaign,bench,shippers,openapi}/**/*.test.ts',
   'test/scenarios/*.test.ts',
   'test/{crash,crowd,exchanges,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
   'test/operations/{deploy,bundle,package,ready,open-files}.test.ts',
 ];
+/** They share a process and its browser, which take longer to start than most of their tests. */
+const pages = ['test/browser/*.test.ts', 'test/client/browser.test.ts'];
 const all = 'test/**/*.test.ts';
 /**
  * What `LAKE_TEST=core` chooses, to be run on each line of Node besides the one that all is run on: cases of language
@@ -73,13 +76,14 @@ export default defineConfig({
     reporters: ['default'],
     sequence: { sequencer: LongFirst },
     projects: [
+      { test: { ...common, name: 'pages', include: isCore ? [] : pages, isolate: false } },
       { test: { ...common, name: 'own', include: isCore ? core.alone : alone } },
       {
         test: {
           ...common,
           name: 'shared',
           include: isCore ? core.shared : [all],
-          exclude: ['node_modules/**', ...alone],
+          exclude: ['node_modules/**', ...pages, ...alone],
           isolate: false,
         },
       },

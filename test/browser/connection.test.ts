@@ -3,11 +3,11 @@ import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
-import { lacksChromium, launchChromium } from '../support/chromium.ts';
+import { lacksChromium, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 
 /** The proxy of one test says another Host than browsers see. */
 const flags = ['-workers', '1', '-cors.origin', 'http://127.0.0.1:*'];
@@ -17,13 +17,13 @@ const soon = { timeout: 20_000 };
 
 describe.skipIf(lacksChromium())('the console while the service is away', () => {
   let service: Service;
-  let browser: Browser;
+  let browser: SharedBrowser;
   let context: BrowserContext;
   let lake: Lake;
   let port: number;
   let folder: string;
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startBuiltService({ flags }), launchChromium()]);
+    [service, browser] = await Promise.all([startBuiltService({ flags }), sharedChromium()]);
     [port, folder, lake] = [Number(new URL(service.address).port), service.lake, connect(service.address)];
     context = await browser.newContext({ reducedMotion: 'reduce' });
     for (const name of ['looked at', 'not yet'])

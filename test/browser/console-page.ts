@@ -1,9 +1,9 @@
 /** What the tests of the console share: a service, a browser, and what people do with a page. */
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, vi } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
-import { faultsOf, launchChromium } from '../support/chromium.ts';
+import { faultsOf, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 
 /** For what comes by itself, on a machine that has other work too. */
 export const soon = { timeout: 15_000 };
@@ -37,7 +37,7 @@ export const useConsole = (options: { readonly guarded?: true } = {}): Console =
   vi.setConfig({ testTimeout: 180_000 });
   let service: Service;
   let guarded: Service | undefined;
-  let browser: Browser;
+  let browser: SharedBrowser;
   let context: BrowserContext;
   let lake: Lake;
   const look = { viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' } as const;
@@ -45,7 +45,7 @@ export const useConsole = (options: { readonly guarded?: true } = {}): Console =
     [service, guarded, browser] = await Promise.all([
       startBuiltService({ flags: ['-workers', '1'] }),
       options.guarded && startBuiltService({ flags: ['-workers', '1', '-auth.keys'] }),
-      launchChromium(),
+      sharedChromium(),
     ]);
     lake = connect(service.address);
     context = await browser.newContext(look);

@@ -1,24 +1,24 @@
 /** The manual and the API in a real browser against the real service, with every other origin out of reach. */
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { contentsOf } from '../../visualize/docs/markdown.ts';
 import { routes } from '../../src/http/routes/routes.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
-import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { clientOf } from '../support/client.ts';
 import { seedOf } from '../support/random.ts';
 
 describe.skipIf(lacksChromium())('the manual', () => {
   let service: Service;
-  let browser: Browser;
+  let browser: SharedBrowser;
   beforeAll(async () => {
     service = await startBuiltService();
     const client = clientOf(service.address, 1);
     await client.createPool('movies');
     await client.load('movies', [{ k: 1 }]);
     client.close();
-    browser = await launchChromium();
+    browser = await sharedChromium();
   });
   afterAll(async () => {
     await browser?.close();

@@ -1,10 +1,10 @@
 /** Scenario files in the inspector: what their steps do, what was expected, and where a machine comes out otherwise. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { machineNames } from '../../src/recording/record.ts';
-import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
 import { startService, type TestService } from '../support/server.ts';
@@ -24,10 +24,10 @@ steps:
 
 describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   let service: TestService;
-  let browser: Browser;
+  let browser: SharedBrowser;
   beforeAll(async () => {
     service = await startService(['-workers', '1']);
-    browser = await launchChromium();
+    browser = await sharedChromium();
   });
   afterAll(async () => {
     await browser?.close();

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { startService, type TestService } from '../support/server.ts';
 
@@ -27,10 +27,10 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   const folder = mkdtempSync(join(tmpdir(), 'inspect-'));
   const recording = join(folder, 'recording.ndjson');
   let service: TestService;
-  let browser: Browser;
+  let browser: SharedBrowser;
   beforeAll(async () => {
     service = await startService(['-workers', '1', '-record', recording]);
-    browser = await launchChromium();
+    browser = await sharedChromium();
     await createPool('flights');
     await load('flights', '{k:1,secret:"of the record"} {k:2}');
   });

@@ -1,10 +1,10 @@
 /** The console's query page in a real browser against the real service: what people ask, and how the answer looks. */
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
-import { faultsOf, lacksChromium, launchChromium, seriousFindings } from '../support/chromium.ts';
+import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { hostileTexts } from '../support/hostile-texts.ts';
 import { placeOf } from './hand.ts';
 
@@ -22,10 +22,10 @@ const events = (): string =>
 
 describe.skipIf(lacksChromium())('the query page', () => {
   let service: Service;
-  let browser: Browser;
+  let browser: SharedBrowser;
   let lake: Lake;
   beforeAll(async () => {
-    [service, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), launchChromium()]);
+    [service, browser] = await Promise.all([startBuiltService({ flags: ['-workers', '1'] }), sharedChromium()]);
     lake = connect(service.address);
     const pool = await lake.createPool('events', { keys: [['ts']] });
     await pool.branch('main').load(events(), { format: 'sup' });

@@ -2,9 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import type { Browser } from 'playwright-core';
 import { build } from 'vite';
-import { lacksChromium, launchChromium } from '../support/chromium.ts';
+import { lacksChromium, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { startService, type TestService } from '../support/server.ts';
 
 const source = (name: string): string => fileURLToPath(new URL(`../../src/client/${name}.ts`, import.meta.url));
@@ -72,10 +71,10 @@ test.skipIf(lacksChromium())(
 );
 
 let service: TestService;
-let browser: Browser;
+let browser: SharedBrowser;
 beforeAll(async () => {
   service = await startService();
-  if (!lacksChromium()) browser = await launchChromium();
+  if (!lacksChromium()) browser = await sharedChromium();
 });
 afterAll(async () => {
   await browser?.close();

@@ -10,6 +10,24 @@ export const lacksChromium = (): boolean => process.env['NO_SKIPS'] === undefine
 
 export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
+export type SharedBrowser = Pick<Browser, 'newContext' | 'newPage' | 'close'>;
+let shared: Browser | undefined;
+/**
+ * The browser of all files that this process runs, one after another; it ends with the process. `close` ends what a
+ * file opened in it: each has contexts of its own, so that none sees what another left.
+ */
+export const sharedChromium = async (): Promise<SharedBrowser> => {
+  if (!shared?.isConnected()) shared = await launchChromium();
+  const browser = shared;
+  return {
+    newContext: (options) => browser.newContext(options),
+    newPage: (options) => browser.newPage(options),
+    close: async () => {
+      for (const context of browser.contexts()) await context.close();
+    },
+  };
+};
+
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 interface Finding {
   readonly id: string;
