@@ -58,12 +58,13 @@ export const openStore = async (
 interface StoreParts {
   readonly log: Logger;
   readonly shutdownMs: number;
+  readonly inspect: ((event: unknown) => void) | undefined;
 }
 const storeOptions = (
   { ack, graceMs, cacheBytesMax, leaseMs, takesOver }: StoreConfig,
   bucket: Bucket,
   at: string,
-  { log, shutdownMs }: StoreParts,
+  { log, shutdownMs, inspect }: StoreParts,
 ): StoreOptions => ({
   bucket,
   ack,
@@ -73,6 +74,7 @@ const storeOptions = (
   closeMsMax: shutdownMs,
   leaseMs,
   takesOver,
+  ...(inspect && { role: { inspect } }),
   noted: (text) => {
     log.warn(text);
   },
@@ -87,7 +89,7 @@ export const openFollow = async (
   const { openBucket } = await import('../store/s3.ts');
   const { openFollower } = await import('../lake/store/follow.ts');
   const bucket = config.standby ? await openCheckedBucket(address) : openBucket(address);
-  const { log } = parts;
+  const { log, inspect } = parts;
   const follower = (at: string): LakeFollower =>
     openFollower({
       bucket,
@@ -95,6 +97,7 @@ export const openFollow = async (
       pollMs: config.pollMs,
       graceMs: config.graceMs,
       cache: { bytesMax: config.cacheBytesMax, lookMs: cacheLookMs },
+      ...(inspect && { role: { inspect } }),
       noted: (text) => {
         log.warn(text);
       },

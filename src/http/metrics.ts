@@ -11,6 +11,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects/objects.ts';
+import { storeStates } from '../lake/store/role.ts';
 import type { FollowFigures, StoreFigures } from '../lake/store/store.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import { onConnection } from './connections/http2.ts';
@@ -183,6 +184,11 @@ export const metricRows: readonly Row[] = [
   { name: 'lake_events_dropped_subscribers_total', help: 'Subscribers disconnected because they were too slow' },
   { name: 'lake_events_sent_total', help: 'Events sent, counted per subscriber' },
   { name: 'lake_last_event_id', help: 'Id of the latest event' },
+  {
+    name: 'lake_store_state',
+    help: '1 for what the service is to its bucket (following, promoting, writing, fenced, ended), else 0',
+    labels: ['state'],
+  },
   { name: 'lake_store_segment', help: 'Latest log segment in the bucket' },
   { name: 'lake_store_behind_records', help: 'Log records that are not in the bucket yet' },
   { name: 'lake_store_behind_seconds', help: 'Age of the oldest log record that is not in the bucket yet' },
@@ -277,6 +283,11 @@ const readings = (
     lake_events_dropped_subscribers_total: one(() => feed.figures().dropped),
     lake_events_sent_total: one(() => feed.figures().sent),
     lake_last_event_id: one(() => lake.lastEventId()),
+    lake_store_state: () => {
+      const { store: own, follow: followed } = lake.figures();
+      const state = (own ?? followed)?.state;
+      return state === undefined ? [] : storeStates.map((each) => [each === state ? 1 : 0, { state: each }] as const);
+    },
     lake_store_segment: store(({ segment }) => segment),
     lake_store_behind_records: store(({ behindRecords }) => behindRecords),
     lake_store_behind_seconds: store(({ behindMs }) => behindMs / 1000),

@@ -34,7 +34,8 @@ export const readyText = ({ lake }: Pick<Service, 'lake'>): string => {
   if (follow) {
     const seconds = (follow.behindMs / 1000).toFixed(1);
     const fault = follow.fault === undefined ? '' : `: ${follow.fault}`;
-    return `ready; a replica of ${follow.store}, at segment ${follow.segment}, which was all ${seconds} s ago${fault}; ${follow.writer} is the writer`;
+    const what = follow.state === 'promoting' ? 'takes over' : 'a replica of';
+    return `ready; ${what} ${follow.store}, at segment ${follow.segment}, which was all ${seconds} s ago${fault}; ${follow.writer} is the writer`;
   }
   if (!store) return 'ready';
   const seconds = (store.behindMs / 1000).toFixed(1);

@@ -278,7 +278,7 @@ class OpenLake implements Lake {
       this.inBackground(async () => {
         for (const face of this.faces()) if (!this.closeAsked) await face.look();
       });
-      this.follow?.begin(this.following());
+      await this.follow?.begin(this.following());
     } catch (error) {
       this.startFault = error;
       throw error;

@@ -8,6 +8,7 @@ import { lakeMachine } from '../../machines/lake.machine.ts';
 import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
+import { storeMachine } from '../../machines/store.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName, MessageOutcome, RecordedEvent } from './record.ts';
@@ -16,6 +17,7 @@ import { leavesOf } from './watch.ts';
 /** The charts by the names that recordings use. */
 export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
   lake: lakeMachine,
+  store: storeMachine,
   pool: poolMachine,
   transaction: transactionMachine,
   load: loadMachine,

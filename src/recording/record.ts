@@ -6,7 +6,7 @@
  *   actor, so that a message which another one caused has the greater number. A message's line is written when its
  *   actor has taken it: lines of nested messages come before those that caused them.
  * - `ms` is the time of day in milliseconds since 1970.
- * - Actors are named `lake`, `pool/<pool id>`, `transaction/<n>`, `load/<n>`, `query/<n>`, `subscriber/<n>`; one that comes again under a
+ * - Actors are named `lake`, `store`, `pool/<pool id>`, `transaction/<n>`, `load/<n>`, `query/<n>`, `subscriber/<n>`; one that comes again under a
  *   name that was taken gets `#2` behind it.
  */
 
@@ -14,7 +14,7 @@
 export const recordFormat = 2;
 
 /** The kinds of actors that are recorded. */
-export const machineNames = ['lake', 'pool', 'transaction', 'load', 'query', 'subscriber'] as const;
+export const machineNames = ['lake', 'store', 'pool', 'transaction', 'load', 'query', 'subscriber'] as const;
 /** The machine that an actor runs. */
 export type MachineName = (typeof machineNames)[number];
 

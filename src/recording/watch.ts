@@ -71,6 +71,8 @@ interface Inspected {
   readonly snapshot?: WatchedSnapshot;
 }
 
+/** Their names are not numbered. */
+const repeated: ReadonlySet<MachineName> = new Set(['lake', 'store', 'pool']);
 const known: ReadonlySet<string> = new Set(machineNames);
 const nothing: readonly RecordedEvent[] = [];
 /** Messages that may be untold: they hold on to what the actors knew. */
@@ -165,13 +167,14 @@ export class MachineWatch {
   private nameOf(machine: MachineName, ref: WatchedActor): string {
     const count = (this.counts.get(machine) ?? 0) + 1;
     this.counts.set(machine, count);
-    const name = machine === 'lake' ? 'lake' : machine === 'pool' ? `pool/${ref.id}` : `${machine}/${count}`;
+    const isOne = machine === 'lake' || machine === 'store';
+    const name = isOne ? machine : machine === 'pool' ? `pool/${ref.id}` : `${machine}/${count}`;
     for (let again = 1; ; again++) {
       const one = again === 1 ? name : `${name}#${again}`;
       if (!this.ended.has(one) && !this.live.has(one)) return one;
     }
   }
-  /** Names of pools and lakes that have ended: only they can come again. */
+  /** Names of pools, stores and lakes that have ended: only they can come again. */
   private readonly ended = new Set<string>();
 
   private sent(ref: WatchedActor, source: WatchedActor | undefined, event: RecordedEvent): void {
@@ -216,7 +219,7 @@ export class MachineWatch {
     else this.see(one, snapshot);
     if (snapshot.status === 'active') return;
     this.live.delete(one.name);
-    if (one.machine === 'pool' || one.machine === 'lake') this.ended.add(one.name);
+    if (repeated.has(one.machine)) this.ended.add(one.name);
   }
 
   private tell(one: Tracked, pending: Pending, snapshot: WatchedSnapshot, dropped: boolean): void {

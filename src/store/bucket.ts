@@ -54,8 +54,8 @@ export interface Bucket {
   head(key: string): Promise<ObjectHead | undefined>;
   /** No error if there is none. */
   delete(key: string): Promise<void>;
-  /** All keys that begin so, in their order. */
-  list(prefix: string): AsyncIterable<ListedKey>;
+  /** All keys that begin so, in their order; those behind `after` alone. */
+  list(prefix: string, from?: { readonly after: string }): AsyncIterable<ListedKey>;
   /** What was asked so far. */
   readonly counts: BucketCounts;
   /** Ends what is waited for, and the connections. */

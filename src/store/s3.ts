@@ -272,7 +272,7 @@ class S3Bucket implements Bucket {
     await this.call({ what: `removing ${key}`, method: 'DELETE', key, accepts: [404] });
   }
 
-  async *list(prefix: string): AsyncIterable<ListedKey> {
+  async *list(prefix: string, { after }: { readonly after?: string } = {}): AsyncIterable<ListedKey> {
     const from = this.options.prefix.length;
     for (let token: string | undefined, isMore = true; isMore; ) {
       this.counts.lists++;
@@ -283,6 +283,7 @@ class S3Bucket implements Bucket {
         query: {
           'list-type': '2',
           prefix: `${this.options.prefix}${prefix}`,
+          ...(after !== undefined && { 'start-after': `${this.options.prefix}${after}` }),
           ...(token !== undefined && { 'continuation-token': token }),
         },
         check: (answer) => (answer.body.includes('</ListBucketResult>') ? undefined : 'the answer is no whole listing'),

@@ -132,6 +132,8 @@ test('readiness, metrics, events and Iceberg tables', async () => {
     /^ready; a replica of s3:\/\/lakes\/a, at segment \d+, which was all \d+\.\d s ago; .* is the writer$/,
   );
   const metrics = (await ask(replica, '/metrics')).text;
+  expect(metrics).toMatch(/^lake_store_state\{state="following"\} 1$/m);
+  expect(metrics.match(/^lake_store_state\{state="\w+"\} 0$/gm)).toHaveLength(6);
   expect(metrics).toMatch(/^lake_follow_segment \d+$/m);
   expect(metrics).toMatch(/^lake_follow_behind_seconds \d/m);
   expect(metrics).toMatch(/^lake_follow_failing 0$/m);

@@ -144,7 +144,8 @@ describe('a replica', () => {
 
     let asked = server.requests.length;
     const second = await openReplica(folder, proxy.endpoint);
-    await level(writer, second.lake);
+    // What it may have answered before a kill that its folder does not know of.
+    expect(second.lake.lastEventId()).toBe(writer.lastEventId());
     expect(await keysAt(second.lake, 'p', 'main')).toEqual(['1', '2']);
     const listed = (): string[] => server.requests.slice(asked).filter((each) => each.includes('prefix=a%2Fbase'));
     expect(listed()).toEqual([]);
@@ -249,6 +250,27 @@ describe('a replica', () => {
     await lake.close();
     const again = await openReplica(folder, proxy.endpoint);
     expect(await keysAt(again.lake, 'p', 'main')).toHaveLength(60);
+  });
+
+  test.each([1, 2, 5])('%i segments that are lost are named, and taken when they are back', async (lost) => {
+    const { server, proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), server.endpoint);
+    await newPool(writer);
+    const { lake, follower } = await openReplica(await temporaryDirectory(), proxy.endpoint, { lateLookMs: 50 });
+    await level(writer, lake);
+    const { segment } = follower.figures();
+    proxy.faultOf = () => 'reset';
+    for (let n = 0; n <= lost; n++) await load(writer, n);
+    const key = (n: number): string => `/lakes/a/log/${String(segment + n).padStart(16, '0')}`;
+    const gone = Array.from({ length: lost }, (_, i) => [key(i + 1), server.objects.get(key(i + 1))!] as const);
+    for (const [name] of gone) server.objects.delete(name);
+    proxy.faultOf = () => undefined;
+    const said = `log/${String(segment + 1).padStart(16, '0')}: it is missing, and segments up to `;
+    await until(() => expect(follower.figures().fault ?? '').toContain(said));
+    expect(follower.figures().state).toBe('following');
+    for (const [name, stored] of gone) server.objects.set(name, stored);
+    await level(writer, lake);
+    expect(await keysAt(lake, 'p', 'main')).toHaveLength(lost + 1);
   });
 
   test('a bucket without a lake is refused; a folder that has a lake of its own is not taken', async () => {

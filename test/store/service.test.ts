@@ -224,6 +224,7 @@ describe(`services on a bucket (SEED=${seed})`, () => {
     const metrics = await (await fetch(`${service.address}/metrics`)).text();
     expect(metrics).toMatch(/^lake_store_behind_records 0$/m);
     expect(metrics).toMatch(/^lake_store_fenced 0$/m);
+    expect(metrics).toMatch(/^lake_store_state\{state="writing"\} 1$/m);
     await service.end('SIGKILL');
     rmSync(service.lake, { recursive: true, force: true });
     const again = await start('local', ['-store.takeover']);

@@ -46,7 +46,7 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
   const list = (path: string, query: URLSearchParams): string => {
     const start = `${path.replace(/\/$/, '')}/`;
     const prefix = start + (query.get('prefix') ?? '');
-    const after = query.get('continuation-token') ?? '';
+    const after = query.get('continuation-token') ?? start + (query.get('start-after') ?? '');
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort();
     const page = keys.slice(0, pageKeys);
     const items = page.map(

@@ -1,6 +1,6 @@
 /**
  * The mutants of the charts as the service runs them: each chart without one transition, or with one guard negated, in
- * its real host (the lake with its pools, the routes with the workers, the events feed), and what can be seen from
+ * its real host (the lake with its pools, the services of a bucket, the routes with the workers, the events feed), and what can be seen from
  * outside compared with what the whole chart does. What is seen are answers, events, statuses and what the inspector
  * lists, never the chart itself.
  */
@@ -9,12 +9,14 @@ import { lakeMachine } from '../../machines/lake.machine.ts';
 import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
+import { storeMachine } from '../../machines/store.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName } from '../../src/recording/record.ts';
 import { runCharts } from '../../src/workers/watches.ts';
 import { seenOfFeed } from './live-feed.ts';
 import { seenOfLake, transactionParts } from './live-lake.ts';
+import { seenOfStore } from './live-store.ts';
 import { RunBench } from './live-runs.ts';
 import { partsOf, type TransitionPart, withGuardNegated, withoutTransition } from './machine-parts.ts';
 
@@ -71,6 +73,7 @@ const hosts = (runs: RunBench): { readonly [Name in MachineName]: Host } => ({
     machine: lakeMachine,
     see: (lake) => seenOfLake({ lake: lake as typeof lakeMachine, pool: poolMachine }),
   },
+  store: { machine: storeMachine, see: (store) => seenOfStore(store as typeof storeMachine) },
   pool: {
     machine: poolMachine,
     see: (pool) => seenOfLake({ lake: lakeMachine, pool: pool as typeof poolMachine }),

@@ -139,6 +139,24 @@ const transactionPlan: Plan = {
   },
   key: ({ held, isWritten }) => [held, isWritten],
 };
+const storePlan: Plan = {
+  input: { isStandby: true },
+  events: () => [
+    ['bucket away', { type: 'bucket away', subject: 'log', text: 'no' }],
+    ['bucket answered', { type: 'bucket answered', subject: 'log' }],
+    ['folder ready', { type: 'folder ready' }],
+    ['fence put', { type: 'fence put' }],
+    ['promote asked', { type: 'promote asked' }],
+    ['writer gone', { type: 'writer gone' }],
+    ['overtaken', { type: 'overtaken' }],
+    ['log broken', { type: 'log broken' }],
+    ['leads', { type: 'leads' }],
+    ['segment refused', { type: 'segment refused', text: 'no' }],
+    ['cannot go on', { type: 'cannot go on', text: 'no' }],
+    ['closed', { type: 'closed' }],
+  ],
+  key: ({ isAsked, logFault }) => [isAsked, logFault !== null],
+};
 const loadPlan: Plan = {
   input: { poolId: 'p' },
   events: () => [
@@ -184,6 +202,7 @@ const subscriberPlan: Plan = {
 };
 const plans: { readonly [Name in MachineName]: Plan } = {
   lake: lakePlan,
+  store: storePlan,
   pool: poolPlan,
   transaction: transactionPlan,
   load: loadPlan,

@@ -25,6 +25,7 @@ interface Leaf {
 type Item = Branch | Leaf;
 
 const groups = [
+  ['store', 'Bucket'],
   ['transaction', 'Transactions'],
   ['load', 'Loads'],
   ['query', 'Queries'],

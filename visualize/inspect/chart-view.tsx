@@ -5,6 +5,7 @@ import { lakeMachine } from '../../machines/lake.machine.ts';
 import { loadMachine } from '../../machines/load.machine.ts';
 import { poolMachine } from '../../machines/pool.machine.ts';
 import { queryMachine } from '../../machines/query.machine.ts';
+import { storeMachine } from '../../machines/store.machine.ts';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import { transactionMachine } from '../../machines/transaction.machine.ts';
 import type { MachineName } from '../../src/recording/record.ts';
@@ -27,6 +28,7 @@ import { NotRun } from './scenario-view.tsx';
 
 const machines = {
   lake: lakeMachine,
+  store: storeMachine,
   pool: poolMachine,
   transaction: transactionMachine,
   load: loadMachine,

@@ -319,6 +319,7 @@ const jobsTaken = ({ event, fields }: Step): number => (event === 'job' ? 1 : Nu
 
 const machines: ReadonlySet<string> = new Set([
   'lake',
+  'store',
   'pool',
   'transaction',
   'load',
@@ -333,7 +334,7 @@ const machineOf = (actor: string): MachineName => {
 
 /** A name for people. */
 export const labelOf = (info: ActorInfo): string => {
-  if (info.machine === 'lake') return info.actor;
+  if (info.machine === 'lake' || info.machine === 'store') return info.actor;
   const [, id = ''] = info.actor.split('/');
   if (info.machine === 'pool') return info.name ?? `${id.slice(0, 8)}…${id.slice(40)}`;
   return `${info.machine} ${id}`;

@@ -44,7 +44,7 @@ const machineModel = (scenario: MachineScenario, file: string): Model => {
   if (!start) throw new FileError(`The machine cannot begin with this input: ${String(differences[0]!.found)}.`);
   const model = new Model(false);
   const id = isObject(input) && typeof input['poolId'] === 'string' ? input['poolId'] : '1';
-  const actor = machine === 'lake' ? 'lake' : `${machine}/${machine === 'pool' ? id : 1}`;
+  const actor = machine === 'lake' || machine === 'store' ? machine : `${machine}/${machine === 'pool' ? id : 1}`;
   if (machine === 'pool') model.nameOfPool(id, id);
   const begins = {
     number: 0,

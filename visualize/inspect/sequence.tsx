@@ -118,7 +118,7 @@ export const Sequence = () => {
   );
 };
 
-const ranks = ['lake', 'pool', 'transaction', 'load', 'query', 'subscriber'];
+const ranks = ['lake', 'store', 'pool', 'transaction', 'load', 'query', 'subscriber'];
 const inOrder = (a: string, b: string): number =>
   ranks.findIndex((r) => a.startsWith(r)) - ranks.findIndex((r) => b.startsWith(r)) ||
   a.localeCompare(b, 'en', { numeric: true });

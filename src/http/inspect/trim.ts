@@ -18,6 +18,7 @@ const nameFields: ReadonlySet<string> = new Set([
   'cause',
   'action',
   'end',
+  'subject',
 ]);
 const isId = (text: string): boolean => text.length === 40 && /^[0-9a-f]*$/.test(text);
 
@@ -108,7 +109,7 @@ export const many = (value: unknown): number =>
         : 1;
 
 /** Fields of contexts that are texts for people: only that they are there is told. */
-const texts: ReadonlySet<string> = new Set(['error', 'failure']);
+const texts: ReadonlySet<string> = new Set(['error', 'failure', 'reason', 'logFault', 'leaseFault']);
 const shownJobsMax = 100;
 const jobs = (value: unknown): readonly LiveFields[] =>
   (Array.isArray(value) ? value.slice(0, shownJobsMax) : [value]).filter(isObject).map(trimmedJob);

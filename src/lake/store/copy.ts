@@ -40,6 +40,7 @@ import {
   type Writer,
 } from './open-bucket.ts';
 import { pruneLog } from './prune.ts';
+import { type RoleOptions, StoreRole } from './role.ts';
 import { baseKey, encodeSegment, getSegment, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
 import type { AttachedLake, LakeStore, StoreFigures } from './store.types.ts';
 import { sweepObjects } from './sweep.ts';
@@ -62,6 +63,8 @@ export interface StoreOptions {
   readonly leaseMs?: number;
   /** Another one that writes is not waited for. */
   readonly takesOver?: boolean;
+  /** The chart of what this service is to the bucket, and who is told of its messages. */
+  readonly role?: RoleOptions;
   readonly noted: (text: string) => void;
 }
 
@@ -89,14 +92,22 @@ interface Held {
 
 export const openLakeStore = (options: StoreOptions): LakeStore => new LakeCopy(options);
 
-/** This process as the writer of a bucket: its name there, and its lease. */
+/** This process as the writer of a bucket: its name there, its lease, and whether it may write. */
 export interface BucketWriter {
   readonly writer: Writer;
   readonly lease: OwnLease;
+  readonly role: StoreRole;
 }
-export const newWriter = ({ bucket, address, leaseMs = leaseMsDefault }: StoreOptions): BucketWriter => {
+export const newWriter = (
+  { bucket, address, leaseMs = leaseMsDefault }: StoreOptions,
+  role: StoreRole,
+): BucketWriter => {
   const writer = { id: randomBytes(8).toString('hex'), address };
-  return { writer, lease: new OwnLease(bucket, writer, leaseMs) };
+  const tried = (fault: unknown): void => {
+    if (fault === undefined) role.answered('lease');
+    else role.away('lease', fault);
+  };
+  return { writer, lease: new OwnLease(bucket, writer, { ms: leaseMs, tried }), role };
 };
 /** The same of a bucket that was followed so far: its fence is there. */
 export const openFencedStore = (options: StoreOptions, own: BucketWriter, opened: Opened): LakeStore =>
@@ -108,6 +119,7 @@ class LakeCopy implements LakeStore {
   private readonly bucket: Bucket;
   private readonly writer: Writer;
   private readonly lease: OwnLease;
+  private readonly role: StoreRole;
   private opened: Opened;
   private lake: AttachedLake | undefined;
   private cache: ObjectCache | undefined;
@@ -123,8 +135,6 @@ class LakeCopy implements LakeStore {
   private making: Promise<void> | undefined;
   private readonly closing = new AbortController();
   private waiting: { resolve: () => void; reject: (fault: unknown) => void; record: number }[] = [];
-  private fence: LakeError | undefined;
-  private fault: unknown;
   /** Put before a commit named them, or on their way. */
   private readonly early = new Map<Id, Promise<void>>();
   /** Files that go from the disk when the bucket has all up to a record. */
@@ -139,7 +149,7 @@ class LakeCopy implements LakeStore {
 
   constructor(
     options: StoreOptions,
-    own = newWriter(options),
+    own = newWriter(options, new StoreRole({ isStandby: false }, options.role ?? {})),
     opened: Opened = { tip: noTip, gone: [], isFenced: false, lacksBase: false },
   ) {
     this.options = options;
@@ -147,10 +157,12 @@ class LakeCopy implements LakeStore {
     this.waits = options.ack === 'bucket';
     this.writer = own.writer;
     this.lease = own.lease;
+    this.role = own.role;
     this.opened = opened;
   }
 
   async prepare(directory: string): Promise<void> {
+    this.role.begin();
     const { noted, takesOver } = this.options;
     const mayWrite = async (newest: SegmentHead): Promise<void> => {
       const isOwn = markOf(directory)?.writer === newest.writer;
@@ -180,6 +192,7 @@ class LakeCopy implements LakeStore {
       ? tip
       : ((await putFence(this.bucket, this.writer, log.identity.lake.toString('hex'), begin, begins)) ??
         (await this.lost(begin.segment + 1)));
+    this.role.send({ type: 'fence put' });
     killPoint('store: fenced');
     markFolder(directory, { store: this.bucket.name, ack: this.options.ack, writer: this.writer.id });
     await this.lease.removeOthers();
@@ -207,7 +220,7 @@ class LakeCopy implements LakeStore {
         named: () => tables.keys('files').map((key) => key.toString('hex')),
         settled: () => this.settled(),
         leaving: () => this.gone.map(([id]) => id),
-        ended: () => this.fence !== undefined || this.closing.signal.aborted,
+        ended: () => this.role.fence !== undefined || this.closing.signal.aborted,
       }).then(
         (count) => {
           if (count > 0)
@@ -216,7 +229,7 @@ class LakeCopy implements LakeStore {
             );
         },
         (fault: unknown) => {
-          if (!this.fence && !this.closing.signal.aborted) report(fault);
+          if (!this.role.fence && !this.closing.signal.aborted) report(fault);
         },
       );
     }, sweepDelayMs).unref();
@@ -253,18 +266,15 @@ class LakeCopy implements LakeStore {
   }
 
   check(): void {
-    if (this.fence) throw this.fence;
+    const { fence } = this.role;
+    if (fence) throw fence;
     // Those that wait already go on doing so.
-    if (this.waits && this.away() !== undefined) throw this.unreachable();
-  }
-  /** The last fault of what was put, records or signs of life. */
-  private away(): unknown {
-    return this.fault ?? this.lease.fault;
+    if (this.waits && this.role.fault) throw this.unreachable();
   }
   private unreachable(): LakeError {
-    const fault = this.away();
-    if (fault instanceof LakeError) return fault;
-    const text = fault instanceof Error ? fault.message : 'the service is closing';
+    const { fault } = this.role;
+    if (fault?.cause instanceof LakeError) return fault.cause;
+    const text = fault?.text ?? 'the service is closing';
     return new LakeError('store-unreachable', { store: this.bucket.name, what: 'the log', tries: 1, fault: text });
   }
   add(place: LogPlace, transactions: readonly (readonly Change[])[]): void {
@@ -282,7 +292,8 @@ class LakeCopy implements LakeStore {
   }
   settled(): Promise<void> {
     const record = this.newest.number;
-    if (this.fence) return Promise.reject(this.fence);
+    const { fence } = this.role;
+    if (fence) return Promise.reject(fence);
     if (this.tip.last >= record) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject, record });
@@ -295,17 +306,16 @@ class LakeCopy implements LakeStore {
     });
   }
   private async run(): Promise<void> {
-    while (!this.fence && this.tip.last < this.newest.number) {
+    while (!this.role.fence && this.tip.last < this.newest.number) {
       if (!this.waits && !this.closing.signal.aborted && this.waiting.length === 0)
         await later(gatherMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
       try {
         await this.putNext();
-        this.fault = undefined;
-        this.lease.fault = undefined;
+        this.role.answered('log');
+        this.role.answered('lease');
       } catch (fault) {
-        if (this.fence) return;
-        if (this.fault === undefined) this.lake!.report(fault);
-        this.fault = fault;
+        if (this.role.fence) return;
+        if (this.role.away('log', fault)) this.lake!.report(fault);
         if (this.closing.signal.aborted) return;
         await later(retryMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
       }
@@ -409,15 +419,16 @@ class LakeCopy implements LakeStore {
   /** Another one's segment is where the next one would be. */
   private async lost(segment: number): Promise<never> {
     const there = await getSegment(this.bucket, segment).catch(() => undefined);
-    this.fence = new LakeError('store-fenced', {
+    const fence = new LakeError('store-fenced', {
       store: this.bucket.name,
       who: there ? whoWrote(there.head) : 'another one',
       segment,
     });
-    for (const { reject } of this.waiting.splice(0)) reject(this.fence);
+    this.role.refused(fence);
+    for (const { reject } of this.waiting.splice(0)) reject(fence);
     void this.lease.end(false);
-    this.lake?.report(this.fence);
-    throw this.fence;
+    this.lake?.report(fence);
+    throw fence;
   }
 
   async putObjects(ids: readonly Id[]): Promise<void> {
@@ -439,7 +450,7 @@ class LakeCopy implements LakeStore {
       this.early.delete(id);
       this.gone.push([id, Date.now()]);
     }
-    if (!this.lake || this.fence || this.tip.last === this.newest.number) return false;
+    if (!this.lake || this.role.fence || this.tip.last === this.newest.number) return false;
     this.leaving.push({ id, record: this.newest.number });
     return true;
   }
@@ -464,7 +475,7 @@ class LakeCopy implements LakeStore {
     const path = join(directory, 'store.base');
     this.sinceBase = 0;
     // Rows are read as readers see them: they must have all that the segment has.
-    while (tables.seen.number < last && !this.fence && !this.closing.signal.aborted) await later(1);
+    while (tables.seen.number < last && !this.role.fence && !this.closing.signal.aborted) await later(1);
     try {
       const lake = log.identity.lake.toString('hex');
       await writeBaseFile(path, { lake, segment, sum, last, digest, gone: this.gone }, allRows(tables));
@@ -493,7 +504,7 @@ class LakeCopy implements LakeStore {
   private async removeDue(before: number): Promise<void> {
     const due = this.gone.filter(([, at]) => at <= before);
     for (const entry of due) {
-      if (this.fence || this.closing.signal.aborted) return;
+      if (this.role.fence || this.closing.signal.aborted) return;
       try {
         await this.bucket.delete(objectKey(entry[0]));
         this.gone = this.gone.filter((each) => each !== entry);
@@ -506,15 +517,15 @@ class LakeCopy implements LakeStore {
 
   figures(): StoreFigures {
     const { requests, retries, sentBytes, receivedBytes, lists } = this.bucket.counts;
-    const fault = this.away();
-    const text = fault instanceof Error ? fault.message : String(fault);
+    const { state, fence, fault } = this.role;
     return {
       store: this.bucket.name,
+      state,
       segment: this.tip.segment,
       behindRecords: (this.newest?.number ?? 0) - this.tip.last,
       behindMs: this.behindSince === undefined ? 0 : performance.now() - this.behindSince,
-      ...(this.fence && { fenced: this.fence.message }),
-      ...(fault !== undefined && { fault: text, ...(this.waits && !this.fence && { refusing: text }) }),
+      ...(fence && { fenced: fence.message }),
+      ...(fault && { fault: fault.text, ...(this.waits && !fence && { refusing: fault.text }) }),
       requests,
       retries,
       sentBytes,
@@ -545,6 +556,7 @@ class LakeCopy implements LakeStore {
     // Who takes over finds all that there was.
     await this.lease.end(this.tip.last === this.newest?.number);
     this.bucket.close();
+    this.role.send({ type: 'closed' });
   }
 }
 

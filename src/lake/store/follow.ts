@@ -28,7 +28,8 @@ import {
   type Tip,
   type Writer,
 } from './open-bucket.ts';
-import { findTip, getSegment, type Segment, segmentKey, segmentsFrom } from './segments.ts';
+import { type RoleOptions, StoreRole } from './role.ts';
+import { baseKey, findTip, getSegment, numberOf, type Segment, segmentKey, segmentsFrom } from './segments.ts';
 import type { FollowFigures, FollowingLake, LakeFollower } from './store.types.ts';
 
 /** Times in milliseconds. */
@@ -43,6 +44,8 @@ export interface FollowOptions {
   readonly lateLookMs?: number;
   /** It takes over when the writer is gone, and goes on with these. */
   readonly standby?: StoreOptions;
+  /** The chart of what this service is to the bucket, and who is told of its messages. */
+  readonly role?: RoleOptions;
   readonly noted: (text: string) => void;
 }
 
@@ -80,30 +83,34 @@ class BucketFollower implements LakeFollower {
   /** When the bucket had nothing that this did not. */
   private wholeAt = performance.now();
   private lookedLateAt = performance.now();
-  private fault: unknown;
-  private ended: LakeError | undefined;
+  private readonly role: StoreRole;
   private wanted = { event: 0, until: 0 };
   private wake: () => void = () => undefined;
   private readonly lease: LeaseWatch;
   private lookedAtLease = 0;
   /** Told to take over whether the writer lives or not; they hear when it is done. */
   private asked: { readonly resolve: () => void; readonly reject: (fault: unknown) => void }[] = [];
-  private hasTakenOver = false;
 
   constructor(options: FollowOptions) {
     this.options = options;
     this.bucket = options.bucket;
     this.lease = new LeaseWatch(options.bucket);
+    this.role = new StoreRole({ isStandby: options.standby !== undefined }, options.role ?? {});
   }
 
   async prepare(directory: string): Promise<LogPlace> {
     const { bucket, noted } = this.options;
+    this.role.begin();
     this.tip = await openFollowedFolder({ bucket, directory, noted });
     return placeOf(this.tip);
   }
 
-  begin(lake: FollowingLake): void {
+  async begin(lake: FollowingLake): Promise<void> {
     this.lake = lake;
+    // A folder that was killed may have less than was answered from it.
+    await this.takeAll();
+    if (this.closing.signal.aborted) return;
+    this.role.send({ type: 'folder ready' });
     this.cache = new ObjectCache(this.options.cache, {
       directory: lake.directory,
       mayGo: (id) => lake.hasFile(id),
@@ -120,25 +127,31 @@ class BucketFollower implements LakeFollower {
 
   private async run(): Promise<void> {
     const { signal } = this.closing;
-    while (!signal.aborted && !this.ended) {
+    for (let { state } = this.role; state === 'following' || state === 'promoting'; { state } = this.role) {
+      if (signal.aborted) return;
       try {
         await this.takeAll();
-        if (await this.mayTakeOver()) await this.takeOver();
-        this.fault = undefined;
-        if (this.hasTakenOver) return;
+        await this.lookAtWriter();
+        if (this.role.state === 'promoting') await this.takeOver();
+        this.role.answered('log');
       } catch (fault) {
         if (signal.aborted) return;
-        if (fault instanceof LakeError && fault.code === 'replica-late') this.ended = fault;
-        // Who asks it to take over is told what it cannot go on from.
-        if (fault instanceof LakeError && fault.code === 'store-corrupt')
-          for (const { reject } of this.asked.splice(0)) reject(fault);
-        if (this.fault === undefined) this.lake.report(fault);
-        this.fault = fault;
+        this.failed(fault);
         await this.pause(retryMs);
         continue;
       }
       await this.pause(this.isAwaited() ? soonMs : this.options.pollMs);
     }
+  }
+  private failed(fault: unknown): void {
+    const { role } = this;
+    if (fault instanceof LakeError && fault.code === 'replica-late') role.ended(fault);
+    // Who asks it to take over is told what it cannot go on from.
+    if (fault instanceof LakeError && fault.code === 'store-corrupt') {
+      role.send({ type: 'log broken' });
+      for (const { reject } of this.asked.splice(0)) reject(fault);
+    }
+    if (role.away('log', fault)) this.lake.report(fault);
   }
   private isAwaited(): boolean {
     const { event, until } = this.wanted;
@@ -158,16 +171,16 @@ class BucketFollower implements LakeFollower {
     this.wake();
   }
 
-  private async mayTakeOver(): Promise<boolean> {
-    if (!this.options.standby) return false;
-    if (this.asked.length > 0) return true;
-    if (performance.now() - this.lookedAtLease < this.lease.lookMs) return false;
+  private async lookAtWriter(): Promise<void> {
+    if (!this.role.takes({ type: 'writer gone' })) return;
+    if (performance.now() - this.lookedAtLease < this.lease.lookMs) return;
     this.lookedAtLease = performance.now();
-    return (await this.lease.look(this.tip)) === 'over';
+    if ((await this.lease.look(this.tip)) === 'over') this.role.send({ type: 'writer gone' });
   }
   promote(): Promise<void> {
-    if (!this.options.standby || this.ended || this.closing.signal.aborted)
+    if (!this.role.takes({ type: 'promote asked' }) || this.closing.signal.aborted)
       return Promise.reject(new LakeError('standby-none'));
+    this.role.send({ type: 'promote asked' });
     return new Promise((resolve, reject) => {
       this.asked.push({ resolve, reject });
       this.wake();
@@ -180,24 +193,32 @@ class BucketFollower implements LakeFollower {
     const { tip, missing } = await findTip(this.bucket);
     // Its fence would stand in the place of a segment that is lost, and cut off those behind it.
     if (missing === segment + 1) throw missingSegment(this.bucket, missing, tip);
-    const own = newWriter(standby!);
+    const own = newWriter(standby!, this.role);
     noted(`taking over ${this.bucket.name} from ${this.writer()} (writer ${writer})`);
     await own.lease.begin();
-    const fence = await this.putFence(own.writer, writer);
+    const fence = await this.putFence(own.writer, writer).catch(async (fault: unknown) => {
+      // It is tried again under another name.
+      await own.lease.end(false);
+      throw fault;
+    });
     if (!fence) {
       await own.lease.end(false);
+      this.role.answered('lease');
       return;
     }
+    this.role.send({ type: 'fence put' });
     try {
       await this.become(own, fence);
+      this.role.send({ type: 'leads' });
       for (const { resolve } of this.asked.splice(0)) resolve();
     } catch (fault) {
       // The fence is there, and nobody behind it: another one is to take over.
       await own.lease.end(true);
       const text = fault instanceof Error ? fault.message : String(fault);
-      this.ended = new LakeError('replica-failed', { store: this.bucket.name, fault: text }, { cause: fault });
-      for (const { reject } of this.asked.splice(0)) reject(this.ended);
-      throw this.ended;
+      const ended = new LakeError('replica-failed', { store: this.bucket.name, fault: text }, { cause: fault });
+      this.role.ended(ended);
+      for (const { reject } of this.asked.splice(0)) reject(ended);
+      throw ended;
     }
   }
   /** Undefined: another one has taken over before. */
@@ -206,7 +227,8 @@ class BucketFollower implements LakeFollower {
       const fence = await putFence(this.bucket, own, this.tip.lake, this.tip);
       if (fence) return fence;
       await this.takeAll();
-      if (this.tip.writer !== before && this.asked.length === 0) return undefined;
+      if (this.tip.writer !== before) this.role.send({ type: 'overtaken' });
+      if (this.role.state !== 'promoting') return undefined;
     }
   }
   private async become(own: BucketWriter, fence: Tip): Promise<void> {
@@ -218,7 +240,6 @@ class BucketFollower implements LakeFollower {
     await this.removeDue(Infinity);
     const store = openFencedStore(this.options.standby!, own, { tip: fence, gone, isFenced: true, lacksBase: false });
     await lake.lead(store, placeOf(this.tip));
-    this.hasTakenOver = true;
   }
 
   /** All that the bucket has. */
@@ -240,7 +261,7 @@ class BucketFollower implements LakeFollower {
   }
   /**
    * Segments that were long enough behind a base are removed; who is still there missed those that followed. One that is
-   * lost has another one behind it.
+   * lost has others behind it.
    */
   private async lookWhetherLate(now: number): Promise<void> {
     const { lateLookMs = lateLookMsDefault } = this.options;
@@ -248,17 +269,19 @@ class BucketFollower implements LakeFollower {
     const { name: store } = this.bucket;
     const { segment } = this.tip;
     this.lookedLateAt = now;
+    if (segment === 0) return;
     const isThere = async (number: number): Promise<boolean> =>
       (await this.bucket.head(segmentKey(number))) !== undefined;
-    if (segment === 0) return;
     if (await isThere(segment)) {
-      if ((await isThere(segment + 2)) && !(await isThere(segment + 1)))
-        throw missingSegment(this.bucket, segment + 1, segment + 2);
+      // Those between may have come since the first look.
+      for await (const { key } of this.bucket.list('log/', { after: segmentKey(segment + 1) }))
+        if ((await isThere(numberOf(key))) && !(await isThere(segment + 1)))
+          throw missingSegment(this.bucket, segment + 1, numberOf(key));
+        else return;
       return;
     }
-    for await (const { key } of this.bucket.list('base/'))
-      if (key > `base/${segmentKey(segment).slice('log/'.length)}`)
-        throw new LakeError('replica-late', { store, segment });
+    for await (const { key } of this.bucket.list('base/', { after: baseKey(segment) }))
+      if (numberOf(key) > segment) throw new LakeError('replica-late', { store, segment });
   }
 
   private async take({ head, sum, records }: Segment): Promise<void> {
@@ -318,13 +341,15 @@ class BucketFollower implements LakeFollower {
   }
   figures(): FollowFigures {
     const { requests, retries, receivedBytes } = this.bucket.counts;
+    const { state, end, fault } = this.role;
     return {
       store: this.bucket.name,
+      state,
       segment: this.tip?.segment ?? 0,
       writer: this.writer(),
       behindMs: performance.now() - this.wholeAt,
-      ...(this.ended && { ended: this.ended.message }),
-      ...(this.fault !== undefined && { fault: this.fault instanceof Error ? this.fault.message : String(this.fault) }),
+      ...(end && { ended: end.message }),
+      ...(fault && { fault: fault.text }),
       requests,
       retries,
       receivedBytes,
@@ -342,5 +367,7 @@ class BucketFollower implements LakeFollower {
     await this.cache?.close();
     // Nobody reads any more.
     if (this.lake) await this.removeDue(Infinity);
+    // Who writes goes on until all is put.
+    if (this.role.state !== 'writing' && this.role.state !== 'fenced') this.role.send({ type: 'closed' });
   }
 }

@@ -40,39 +40,36 @@ export class OwnLease {
   private timer: NodeJS.Timeout | undefined;
   private putting: Promise<void> = Promise.resolve();
   private isOver = false;
-  /** Why it could not be renewed, until something was put again: the bucket is away, though nobody may be writing. */
-  fault: unknown;
+  private readonly tried: (fault: unknown) => void;
 
-  constructor(bucket: Bucket, writer: Writer, ms: number) {
+  /** `tried`: told of each renewal, with what it failed for: the bucket is away, though nobody may be writing. */
+  constructor(bucket: Bucket, writer: Writer, { ms, tried }: { ms: number; tried: (fault: unknown) => void }) {
     this.bucket = bucket;
     this.writer = writer;
     this.ms = ms;
+    this.tried = tried;
   }
 
   /** Resolves when others can see it; then it is renewed. */
   async begin(): Promise<void> {
     if (this.count > 0) return;
     await this.put();
-    this.renewLater();
+    this.renewLater(this.ms / renewalsPerLease);
   }
-  private renewLater(): void {
-    const ms = this.ms / renewalsPerLease;
-    this.timer = setTimeout(
-      () => {
-        this.putting = this.renew().finally(() => {
-          if (!this.isOver) this.renewLater();
-        });
-      },
-      this.fault === undefined ? ms : Math.min(ms, retryMsMax),
-    ).unref();
+  private renewLater(ms: number): void {
+    this.timer = setTimeout(() => {
+      this.putting = this.renew();
+    }, ms).unref();
   }
   private async renew(): Promise<void> {
-    try {
-      await this.put();
-      this.fault = undefined;
-    } catch (fault) {
-      this.fault = fault;
-    }
+    const ms = this.ms / renewalsPerLease;
+    const fault = await this.put().then(
+      () => undefined,
+      (failed: unknown) => failed,
+    );
+    if (this.isOver) return;
+    this.tried(fault);
+    this.renewLater(fault === undefined ? ms : Math.min(ms, retryMsMax));
   }
   private async put(released?: true): Promise<void> {
     const { id: writer, address } = this.writer;

@@ -3,6 +3,7 @@ import type { Id } from '../lake.types.ts';
 import type { Log } from '../log/log.ts';
 import type { LogPlace } from '../log/format.ts';
 import type { Change, Tables } from '../tables/tables.ts';
+import type { StoreState } from './role.ts';
 
 /** Where records go besides the log. Calls come in the order of the records. */
 export interface RecordCopy {
@@ -21,6 +22,7 @@ export interface RecordCopy {
 /** How the copy is. Numbers of segments and records; times in milliseconds. */
 export interface StoreFigures {
   readonly store: string;
+  readonly state: StoreState;
   readonly segment: number;
   /** Records and time by which the bucket is behind. */
   readonly behindRecords: number;
@@ -58,6 +60,7 @@ export interface LakeStore extends RecordCopy {
 /** How a replica is. Times in milliseconds. */
 export interface FollowFigures {
   readonly store: string;
+  readonly state: StoreState;
   /** The newest segment that it has. */
   readonly segment: number;
   /** Who wrote that. */
@@ -77,8 +80,11 @@ export interface FollowFigures {
 export interface LakeFollower {
   /** Before the tables are opened: makes the folder if need be. Answers up to where it is. */
   prepare(directory: string): Promise<LogPlace>;
-  /** From here on the lake is fed. */
-  begin(lake: FollowingLake): void;
+  /**
+   * From here on the lake is fed; resolves when it has all that the bucket had: what was answered before a kill is
+   * answered again. @throws store-corrupt, store-unreachable, store-refused
+   */
+  begin(lake: FollowingLake): Promise<void>;
   /** @throws replica-write */
   refuse(): never;
   /** A standby takes over, whether the writer lives or not; resolves when it writes. @throws standby-none, replica-failed */
