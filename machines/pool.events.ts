@@ -32,6 +32,8 @@ type PartWork =
       readonly parts?: readonly number[];
       /** Prepared for what the branch had at that commit: nothing may have been added since. */
       readonly since?: string;
+      /** Some of `adds` were loaded to be added with it. */
+      readonly loads?: true;
       readonly vectors: boolean;
     }
   | { readonly kind: 'merge'; readonly target: string; readonly child: string; readonly records?: RecordChange };

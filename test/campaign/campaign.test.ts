@@ -35,6 +35,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   syslog: [1],
   times: [0],
   updates: [2],
+  transfers: [0, 2],
 };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 

@@ -23,5 +23,6 @@ export const parts = {
   syslog: async () => (await import('./outside/syslog.ts')).syslog,
   times: async () => (await import('./outside/times.ts')).times,
   updates: async () => (await import('./outside/updates.ts')).updates,
+  transfers: async () => (await import('./outside/transfers.ts')).transfers,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;

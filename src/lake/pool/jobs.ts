@@ -124,10 +124,10 @@ const checkProtected = (store: PoolStore, job: PoolTask): void => {
   // That it is not there the job says itself.
   if (branch) for (const verb of done) checkProtection(branch, verb, job);
 };
-/** An upsert loads, and takes away what its records replace. */
+/** An upsert loads, and takes away what its records replace; so does a change that comes with loads. */
 const verbsOf = (job: PoolTask): readonly ProtectedVerb[] => {
   if (job.kind === 'rewrite' && job.cause === 'compact') return [];
-  if (job.kind === 'rewrite' && job.cause === 'upsert') return ['load', 'delete'];
+  if (job.kind === 'rewrite' && (job.cause === 'upsert' || job.loads)) return ['load', 'delete'];
   const verb = verbs[job.kind];
   return verb ? [verb] : [];
 };

@@ -42,6 +42,7 @@ import type {
 import { checkNotReserved } from '../names.ts';
 import { type Prepared, prepareRewrite, type RewriteTerms } from './prepared.ts';
 import type { ObjectList } from '../objects/list.ts';
+import { inLine, isWaitedFor, type Lines, type Place } from './line.ts';
 import type { Mailbox } from './mailbox.ts';
 import { isTimeText } from './moves.ts';
 import type { PoolStore } from './store.ts';
@@ -94,8 +95,7 @@ export class PoolFace implements Pool {
   readonly store: PoolStore;
   private readonly host: PoolHost;
   private readonly waiting = new Map<number, Waiting>();
-  /** The last of those that wait for each other, of each branch that has any under way. */
-  private readonly turns = new Map<string, Promise<void>>();
+  private readonly lines: Lines = new Map();
   private readonly statsOf = new WeakMap<ObjectList, PoolStats>();
   /** Tips that cannot be read, with their faults. */
   private readonly unreadable = new Map<Id, string>();
@@ -260,30 +260,21 @@ export class PoolFace implements Pool {
   ): Promise<CommitResult> {
     // Each has to see what the one before it added: side by side all but one would be prepared for nothing.
     const task = { branch, cause: 'upsert', vectors: false, brings: objects } as const;
-    return this.inTurn(branch, () => this.rewrite(task, prepare, note));
+    return inLine([this.place(branch)], () => this.rewrite(task, prepare, note));
   }
   /**
    * Side by side with others until one of them was faster, then one after the other: of many changes of the same
    * records each is prepared twice at most, not once for each that comes before it.
    */
   private async rewriteFairly(task: RewriteTerms, prepare: PrepareRewrite, note: CommitNote): Promise<CommitResult> {
-    const { branch } = task;
-    if (this.turns.has(branch)) return this.inTurn(branch, () => this.rewrite(task, prepare, note));
+    const line = [this.place(task.branch)];
+    if (isWaitedFor(line)) return inLine(line, () => this.rewrite(task, prepare, note));
     const first = await this.rewriteOnce(task, prepare, note);
-    return 'overtaken' in first ? this.inTurn(branch, () => this.rewrite(task, prepare, note, 2)) : first;
+    return 'overtaken' in first ? inLine(line, () => this.rewrite(task, prepare, note, 2)) : first;
   }
-  /** Begins when those of the branch before it have ended. */
-  private inTurn<T>(branch: string, work: () => Promise<T>): Promise<T> {
-    const own = (this.turns.get(branch) ?? Promise.resolve()).then(work);
-    const ended = own.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.turns.set(branch, ended);
-    void ended.then(() => {
-      if (this.turns.get(branch) === ended) this.turns.delete(branch);
-    });
-    return own;
+  /** Where changes of a branch wait for each other. */
+  place(branch: string): Place {
+    return { lines: this.lines, branch };
   }
   async compact(
     branch: string,

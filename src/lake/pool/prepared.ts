@@ -53,6 +53,7 @@ export const prepareRewrite = async (
       adds: objects.map((o) => o.id),
       ...(parts && brings.length === 0 && { parts }),
       ...(cause === 'upsert' && { since: snapshot.commit }),
+      ...(brings.length > 0 && { loads: true as const }),
       vectors,
     };
     return { task, objects, written: adds, release };

@@ -24,8 +24,10 @@ import type {
   TransactionResult,
 } from '../lake.types.ts';
 import { prepareCombined } from './combine.ts';
+import { checkTip } from '../commits/tip-check.ts';
 import { draftCommit, Overtaken } from './drafts.ts';
 import { checkTerms, type JobResult, NotTried } from './jobs.ts';
+import { inLine, isWaitedFor, type Place } from './line.ts';
 import type { PoolFace } from './pool.ts';
 import type { NewCommit, Stores, Writing } from './store.ts';
 
@@ -50,34 +52,72 @@ interface TransactionPart {
   readonly objects: readonly ObjectMeta[];
 }
 
-/** @throws transaction-twice, transaction-overtaken, and what any of the changes is refused for */
+/**
+ * Side by side with others until one of them was faster, then behind those who change any of its branches.
+ * @throws transaction-twice, transaction-overtaken, and what any of the changes is refused for
+ */
 export const transact = async (
   host: TransactionHost,
   changes: readonly TransactionChange[],
 ): Promise<TransactionResult> => {
   checkOnce(host, changes);
-  for (let attempt = 1; ; attempt++) {
-    const ready: ReadyPart[] = [];
-    try {
-      for (const change of changes) ready.push(await readyPart(host, change));
-      const { transaction, commits } = await makeParts(host, ready);
-      return {
-        transaction,
-        commits: ready.map(({ face, change }, i) => ({
-          pool: face.config.id,
-          branch: change.branch,
-          commit: commits[i]!,
-        })),
-      };
-    } catch (error) {
-      const isOvertaken = error instanceof Overtaken;
-      for (const { face, written } of ready)
-        await (isOvertaken ? face.removeFiles(written) : face.removeUncommitted(written, error));
-      if (!isOvertaken) throw error;
-      if (attempt === attemptsMax) throw new LakeError('transaction-overtaken', { attempts: attempt });
-    } finally {
-      for (const { release } of ready) release();
-    }
+  const line = placesOf(host, changes);
+  if (isWaitedFor(line) || changes.some(isUpsert)) return inLine(line, () => untilMade(host, changes, 1));
+  return (await attemptAt(host, changes)) ?? inLine(line, () => untilMade(host, changes, 2));
+};
+/** Has to see what those before it added, as an upsert of its own has. */
+const isUpsert = (change: TransactionChange): boolean => change.what === 'rewrite' && change.cause === 'upsert';
+
+/** Branches on which others can overtake it: loads are beside whatever is there. */
+const placesOf = (host: TransactionHost, changes: readonly TransactionChange[]): readonly Place[] => {
+  const found = new Map<string, Place>();
+  for (const change of changes) {
+    if (change.what === 'load') continue;
+    const face = host.face(change.pool);
+    for (const branch of change.what === 'merge' ? [change.branch, change.child] : [change.branch])
+      found.set(`${face.config.id} ${branch}`, face.place(branch));
+  }
+  return [...found.values()];
+};
+
+/** @throws transaction-overtaken */
+const untilMade = async (
+  host: TransactionHost,
+  changes: readonly TransactionChange[],
+  from: number,
+): Promise<TransactionResult> => {
+  for (let attempt = from; attempt <= attemptsMax; attempt++) {
+    const made = await attemptAt(host, changes);
+    if (made) return made;
+  }
+  throw new LakeError('transaction-overtaken', { attempts: attemptsMax });
+};
+
+/** Undefined: others changed its branches while it was prepared. */
+const attemptAt = async (
+  host: TransactionHost,
+  changes: readonly TransactionChange[],
+): Promise<TransactionResult | undefined> => {
+  const ready: ReadyPart[] = [];
+  try {
+    for (const change of changes) ready.push(await readyPart(host, change));
+    const { transaction, commits } = await makeParts(host, ready);
+    return {
+      transaction,
+      commits: ready.map(({ face, change }, i) => ({
+        pool: face.config.id,
+        branch: change.branch,
+        commit: commits[i]!,
+      })),
+    };
+  } catch (error) {
+    const isOvertaken = error instanceof Overtaken;
+    for (const { face, written } of ready)
+      await (isOvertaken ? face.removeFiles(written) : face.removeUncommitted(written, error));
+    if (isOvertaken) return undefined;
+    throw error;
+  } finally {
+    for (const { release } of ready) release();
   }
 };
 
@@ -104,6 +144,8 @@ const readyPart = async (host: TransactionHost, change: TransactionChange): Prom
     const { note, branch } = change;
     const { ifTip, by } = note.terms ?? {};
     const terms = { ...(ifTip && { ifTip }), ...(by && { by }) };
+    // Nothing is prepared for a branch that others have moved since.
+    checkTip(ifTip, face.branch(branch).commit);
     const { task, objects, written, release } = await preparedOf(face, change);
     try {
       // Before anybody waits for it; looked at again in the pool's turn.

@@ -1,4 +1,5 @@
 /** Transactions over several pools: all or none, for who waits, who reads, and after a kill. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { CommitTerms, Id, Lake, TransactionChange } from '../../../src/lake/lake.types.ts';
 import { failure, fileObject, inlineObject, keysAt, newPool, openTestLake } from './support.ts';
@@ -53,6 +54,13 @@ describe('a transaction', () => {
       'commits of q: "kid": branch not found',
     );
     await lake.pool('q').protect('main', { load: 'admin' });
+    // So is a change that brings what was loaded.
+    const terms: CommitTerms = { by: 'writer' };
+    const bringing = { ...counting('q', () => undefined, terms), label: 'commits of q', brings: [inlineObject(7)] };
+    for (const cause of ['update', 'delete where'] as const)
+      expect((await failure(lake.transact([{ ...bringing, cause }]))).text).toMatch(
+        /^commits? of q: branch "main" is protected: it is for admin to load it/,
+      );
     expect((await failure(lake.transact([load('p', 2), load('q', 2, { by: 'writer' })]))).code).toBe(
       'branch-protected',
     );
@@ -80,10 +88,10 @@ describe('a transaction', () => {
       prepare: async (snapshot) => {
         const [object] = snapshot.page({ limit: 1 }).objects;
         attempts++;
-        if (attempts <= overtaken)
-          await lake
-            .pool('p')
-            .deleteWhere('main', async () => ({ removes: [object!.id], adds: [inlineObject(attempts)] }));
+        if (attempts <= overtaken) {
+          await lake.pool('p').deleteObjects('main', [object!.id]);
+          await lake.pool('p').load('main', [inlineObject(attempts)]);
+        }
         return { removes: [object!.id], adds: [await fileObject(lake, 100 + attempts)] };
       },
     });
@@ -125,6 +133,102 @@ test('side by side, in any order of their pools, all of them end; each branch ha
       const shared = [...a.keys()].filter((id) => b.has(id));
       expect(shared).toEqual([...shared].sort((x, y) => b.get(x)! - b.get(y)!));
     }
+});
+
+/** The pool's only object becomes one whose key is the next number. */
+const counting = (
+  pool: string,
+  prepared: () => void,
+  terms: CommitTerms = {},
+): Extract<TransactionChange, { what: 'rewrite' }> => ({
+  pool,
+  branch: 'main',
+  note: { terms },
+  what: 'rewrite',
+  cause: 'update',
+  brings: [],
+  prepare: async (snapshot) => {
+    const [object] = snapshot.page({ limit: 1 }).objects;
+    prepared();
+    for (let i = 0; i < 4; i++) await nextTurn();
+    return { removes: [object!.id], adds: [inlineObject(Number(object!.min.text) + 1)] };
+  },
+});
+
+describe('transactions that change the same records', () => {
+  const clients = 16;
+  test('wait for each other: none gives up, each is prepared twice at most', async () => {
+    const lake = await twoPools();
+    await lake.transact([load('p', 0), load('q', 0)]);
+    const attempts = Array.from({ length: clients }, () => 0);
+    await Promise.all(
+      attempts.map((_, i) => {
+        const names = i % 2 === 0 ? ['p', 'q'] : ['q', 'p'];
+        return lake.transact(names.map((name) => counting(name, () => attempts[i]!++)));
+      }),
+    );
+    expect([await keysAt(lake, 'p', 'main'), await keysAt(lake, 'q', 'main')]).toEqual([['16'], ['16']]);
+    expect(Math.max(...attempts)).toBeLessThanOrEqual(4);
+  });
+
+  test('wait for updates of single pools and these for them, in circles of pools too', async () => {
+    const lake = await openTestLake();
+    const names = ['a', 'b', 'c'];
+    for (const name of names) {
+      await newPool(lake, name);
+      await lake.pool(name).load('main', [inlineObject(0)]);
+    }
+    const ends = await Promise.allSettled(
+      Array.from({ length: 3 * clients }, (_, i) => {
+        const of = (k: number): TransactionChange => counting(names[(i + k) % 3]!, () => undefined);
+        const { pool, prepare, note } = counting(names[i % 3]!, () => undefined);
+        return i % 4 === 3 ? lake.pool(pool).update('main', prepare, note) : lake.transact([of(0), of(1)]);
+      }),
+    );
+    expect(ends.filter(({ status }) => status === 'rejected')).toEqual([]);
+    // 36 of two pools, 12 of one, evenly.
+    expect(await Promise.all(names.map((name) => keysAt(lake, name, 'main')))).toEqual([['28'], ['28'], ['28']]);
+  });
+
+  test('are refused at their place in the line where their condition does not hold', async () => {
+    const lake = await twoPools();
+    await lake.transact([load('p', 0), load('q', 0)]);
+    const terms = { ifTip: [lake.pool('q').tip('main')] };
+    let prepared = 0;
+    const ends = await Promise.allSettled(
+      Array.from({ length: clients }, () =>
+        lake.transact([counting('p', () => prepared++), counting('q', () => undefined, terms)]),
+      ),
+    );
+    const codes = ends.map((end) => (end.status === 'fulfilled' ? 'made' : (end.reason as { code: string }).code));
+    expect(codes.sort()).toEqual(['made', ...Array.from({ length: clients - 1 }, () => 'tip-moved')].sort());
+    // What failed is no one's place any more.
+    await lake.transact([counting('q', () => undefined), counting('p', () => undefined)]);
+    expect(await keysAt(lake, 'p', 'main')).toEqual(['2']);
+    expect(prepared).toBeLessThanOrEqual(2 * clients);
+  });
+
+  test('see what those before them merged', async () => {
+    const lake = await twoPools();
+    await lake.transact([load('p', 0), load('q', 0)]);
+    await lake.pool('q').createBranch('kid', lake.pool('q').tip('main'));
+    const ends = await Promise.allSettled(
+      Array.from({ length: 6 }, async (_, i) => {
+        await lake.pool('q').load('kid', [inlineObject(10 + i)]);
+        const kid: TransactionChange = { ...counting('q', () => undefined), branch: 'kid' };
+        const prepare = (): never => {
+          throw new Error('objects decide it');
+        };
+        const merge: TransactionChange = {
+          ...{ pool: 'q', branch: 'main', note: {} },
+          ...{ what: 'merge', child: 'kid', prepare },
+        };
+        return lake.transact(i % 2 === 0 ? [counting('p', () => undefined), merge] : [kid, load('p', 100 + i)]);
+      }),
+    );
+    const codes = ends.flatMap((end) => (end.status === 'fulfilled' ? [] : [(end.reason as { code: string }).code]));
+    expect(codes.every((code) => code === 'merge-empty')).toBe(true);
+  });
 });
 
 test('a query that looked up one pool sees the other as it was before', async () => {
