@@ -4,6 +4,7 @@
  */
 import { shapeKey } from './builder.ts';
 import { charge, checkStop } from './stop.ts';
+import { timesJoined } from './time-texts.ts';
 import { type Type, types } from './type.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import {
@@ -275,6 +276,8 @@ const concatCodes = (parts: readonly Uint32Array[], length: number): Uint32Array
   return out;
 };
 const concatRuns = (first: BytesVector, vectors: readonly BytesVector[], length: number): BytesVector => {
+  const times = timesJoined(vectors, length);
+  if (times) return times;
   const size = vectors.reduce((n, v) => n + v.offsets[v.length]! - v.offsets[0]!, 0);
   charge(size, joined);
   const bytes = concatBytes(

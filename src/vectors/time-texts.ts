@@ -141,6 +141,8 @@ interface TimeSearch {
 interface Behind {
   readonly digits: number;
   readonly times: () => TimeTexts;
+  /** The same if they have been worked out. */
+  readonly known: () => TimeTexts | undefined;
   readonly range: (() => TimeRange | undefined) | undefined;
   readonly search: TimeSearch | undefined;
   isWritten: boolean;
@@ -200,6 +202,27 @@ export const timesPicked = (
     start !== undefined && known.search ? searchFrom(known.search, start, length) : undefined,
   );
 };
+/** Rows of such vectors one behind the other, as long as nobody has asked for a text of them and all fit together. */
+export const timesJoined = (vectors: readonly BytesVector[], length: number): BytesVector | undefined => {
+  const [digits, ...others] = vectors.map((v) => (bytesUnwritten(v) === undefined ? undefined : behind.get(v)!.digits));
+  if (digits === undefined || others.some((other) => other !== digits)) return undefined;
+  const parts = vectors.map((v) => behind.get(v)!.times());
+  const base = parts.reduce((least, part) => Math.min(least, part.base), Infinity);
+  const distances = new Float64Array(length);
+  let at = 0;
+  let before = 0;
+  let isSorted = true;
+  for (const [k, part] of parts.entries()) {
+    const shift = (part.base - base) * 10 ** digits;
+    for (let i = 0; i < vectors[k]!.length; i++) {
+      const distance = part.distances[i]! + shift;
+      if (!(distance <= Number.MAX_SAFE_INTEGER - 10 ** digits)) return undefined;
+      if (distance < before) isSorted = false;
+      before = distances[at++] = distance;
+    }
+  }
+  return timeTexts(length, digits, () => ({ digits, base, distances, isSorted }));
+};
 const searchFrom = ({ base, below, at }: TimeSearch, start: number, length: number): TimeSearch => ({
   base,
   below: (bound) => Math.max(0, Math.min(length, below(bound) - start)),
@@ -217,6 +240,11 @@ export const fewTimes = (v: BytesVector, length: number, rows: () => Uint32Array
   } = known;
   const index = rows();
   for (let i = 1; i < length; i++) if (index[i]! < index[i - 1]!) return undefined;
+  const there = known.known();
+  if (there) {
+    const distances = Float64Array.from(index, (row) => there.distances[row]!);
+    return timeTexts(length, digits, () => ({ ...there, distances }), range);
+  }
   return timeTexts(length, digits, () => ({ digits, base, distances: at(index), isSorted: true }), range);
 };
 const fewOf = 16;
@@ -243,7 +271,14 @@ export const timeTexts = (
   // Getters that all vectors share, and defined one by one: the engine then keeps the quick form of objects.
   Object.defineProperty(vector, 'offsets', offsetsGetter);
   Object.defineProperty(vector, 'bytes', bytesGetter);
-  behind.set(vector as BytesVector, { digits, times: () => (known ??= times()), range, search, isWritten: false });
+  behind.set(vector as BytesVector, {
+    digits,
+    times: () => (known ??= times()),
+    known: () => known,
+    range,
+    search,
+    isWritten: false,
+  });
   return vector as BytesVector;
 };
 /** Writes the text of a vector, and makes plain properties of it: loops read them. */

@@ -33,6 +33,8 @@ const texts: Readonly<Record<string, string>> = {
     'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
   updates:
     '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
+  transfers:
+    '16 clients move amounts between accounts of several pools by transactions, some while the service is killed: every query sees the same sum, no client is told to try again, a move that was acknowledged is on both accounts',
   fuzz: 'hostile inputs for every reader, coding and the compiler of queries; random queries checked by laws and beside DuckDB',
 };
 

@@ -130,6 +130,10 @@ const packSteps = (distances: Float64Array, scale: number, least: number, width:
 export const unpackDistances = (packed: Packed, base: number, first: number, length: number): Float64Array => {
   const { width, scale, bytes, delta } = packed;
   const out = new Float64Array(length);
+  if (delta && width === 1) {
+    accumulate8(bytes, scale, packed.least, base + first, out);
+    return out;
+  }
   const offset = delta ? packed.least : base;
   if (width === 0) out.fill(offset);
   else if (width === 1) spread8(bytes, scale, offset, out);
@@ -146,6 +150,12 @@ const spread16 = (from: Uint16Array, scale: number, base: number, to: Float64Arr
 };
 const spread32 = (from: Uint32Array, scale: number, base: number, to: Float64Array): void => {
   for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base;
+};
+/** The most frequent steps, in one go. */
+const accumulate8 = (from: Uint8Array, scale: number, least: number, first: number, to: Float64Array): void => {
+  let at = first;
+  to[0] = at;
+  for (let i = 1; i < to.length; i++) to[i] = at += from[i]! * scale + least;
 };
 const accumulate = (steps: Float64Array, first: number): void => {
   let at = first;

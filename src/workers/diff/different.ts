@@ -59,7 +59,8 @@ export class Differences {
     this.markFlat(left as FlatVector, right as FlatVector, pairs, out);
   }
 
-  private codesOf(values: Vector): Uint32Array {
+  /** Numbers of values: equal ones are those of equal values, of whatever dictionary. */
+  codesOf(values: Vector): Uint32Array {
     let codes = this.known.get(values);
     if (codes) return codes;
     if (this.codes.bytes > rememberedBytesMax) {

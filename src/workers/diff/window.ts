@@ -14,6 +14,7 @@ import { type Vector, take } from '../../vectors/vector.ts';
 import { keyColumn, sortColumn, sortRows } from '../../lake/load/sort-rows.ts';
 import { cancelEqual } from './bag.ts';
 import type { Differences, Pairs } from './different.ts';
+import { Runs, runTest, splitRuns } from './runs.ts';
 
 /** The order of a pool. */
 export interface Keys {
@@ -44,8 +45,8 @@ interface Order {
 export const compareWindow = (window: Window, keys: Keys, differences: Differences): Leftover => {
   const { before, after } = window;
   const order = orderOf(window, keys);
-  const { pairs, bags } = meet(order);
-  const keeps = keptOfPairs(window, pairs, differences);
+  const { runs, bags } = meet(order);
+  const keeps = keptOfRuns(window, runs, differences);
   if (bags.before.length > 0)
     cancelEqual(
       { rows: before, index: bags.before.done(), keeps: keeps.before },
@@ -56,8 +57,8 @@ export const compareWindow = (window: Window, keys: Keys, differences: Differenc
 
 /** The rows of both sides but for those that a key alone shows to be equal. */
 export const withoutPairs = (window: Window, keys: Keys, differences: Differences): Window => {
-  const { pairs } = meet(orderOf(window, keys));
-  const keeps = keptOfPairs(window, pairs, differences);
+  const { runs } = meet(orderOf(window, keys));
+  const keeps = keptOfRuns(window, runs, differences);
   return { before: take(window.before, placesOf(keeps.before)), after: take(window.after, placesOf(keeps.after)) };
 };
 
@@ -66,16 +67,53 @@ interface Kept {
   readonly before: Uint8Array;
   readonly after: Uint8Array;
 }
-const keptOfPairs = ({ before, after }: Window, pairs: Pairs, differences: Differences): Kept => {
-  const differs = new Uint8Array(pairs.a.length);
-  differences.mark(before, after, pairs, differs);
+const keptOfRuns = ({ before, after }: Window, runs: Runs, differences: Differences): Kept => {
   const keeps = { before: new Uint8Array(before.length).fill(1), after: new Uint8Array(after.length).fill(1) };
-  for (let n = 0; n < differs.length; n++) {
-    keeps.before[pairs.a[n]!] = differs[n]!;
-    keeps.after[pairs.b[n]!] = differs[n]!;
+  if (runs.rows === 0) return keeps;
+  const test = runTest(before, after, differences);
+  const [alike, open] = [new PairList(), new PairList()];
+  const same = (i: number, j: number, n: number): void => {
+    if (test?.rest) alike.push(i, j, n);
+    else {
+      keeps.before.fill(0, i, i + n);
+      keeps.after.fill(0, j, j + n);
+    }
+  };
+  const others = (i: number, j: number, n: number): void => {
+    open.push(i, j, n);
+  };
+  if (test) splitRuns(runs, test.isSame, { same, open: others });
+  else runs.each(others);
+  // Of some rows all is open, of others what bytes do not tell.
+  for (const [list, sides] of [
+    [open, { a: before, b: after }],
+    [alike, test?.rest],
+  ] as const) {
+    const pairs = list.done();
+    if (!sides || pairs.a.length === 0) continue;
+    const differs = new Uint8Array(pairs.a.length);
+    differences.mark(sides.a, sides.b, pairs, differs);
+    for (let n = 0; n < differs.length; n++) {
+      keeps.before[pairs.a[n]!] = differs[n]!;
+      keeps.after[pairs.b[n]!] = differs[n]!;
+    }
   }
   return keeps;
 };
+/** Rows that are compared one with one. */
+class PairList {
+  private readonly a = new Uint32List();
+  private readonly b = new Uint32List();
+  push(i: number, j: number, n: number): void {
+    for (let k = 0; k < n; k++) {
+      this.a.push(i + k);
+      this.b.push(j + k);
+    }
+  }
+  done(): Pairs {
+    return { a: this.a.done(), b: this.b.done() };
+  }
+}
 
 /** The rows in the order of all keys: a scan gives those of several objects in that of the first one. */
 export const byAllKeys = (rows: Vector, keys: Keys): Vector => (keys.keys.length < 2 ? rows : sorted([rows], keys));
@@ -126,36 +164,66 @@ const anyOrder = ({ before, after }: Window, keys: Keys['keys'], order: Keys['or
 
 /** Rows of keys that both sides have once, and those of keys that both have and one of them several times. */
 interface Meeting {
-  readonly pairs: Pairs;
+  readonly runs: Runs;
   readonly bags: { readonly before: Uint32List; readonly after: Uint32List };
 }
 const meet = ({ before, after, exact }: Order): Meeting => {
+  const runs = new Runs();
   const bags = { before: new Uint32List(), after: new Uint32List() };
   const base = before.length;
   const end = after.length;
-  const a = new Uint32Array(Math.min(base, end));
-  const b = new Uint32Array(a.length);
-  let length = 0;
   const isSameBefore = (i: number, k: number): boolean => before[i] === before[k] && (!exact || exact(i, k) === 0);
   const isSameAfter = (j: number, k: number): boolean =>
     after[j] === after[k] && (!exact || exact(base + j, base + k) === 0);
+  const isPair = (i: number, j: number): boolean =>
+    before[i] === after[j] &&
+    exact!(i, base + j) === 0 &&
+    !(i + 1 < base && isSameBefore(i, i + 1)) &&
+    !(j + 1 < end && isSameAfter(j, j + 1));
+  const pairedRows = (i: number, j: number): number => {
+    const most = Math.min(base - i, end - j, pairedMax);
+    let n = 0;
+    while (n < most && isPair(i + n, j + n)) n++;
+    return n;
+  };
   for (let i = 0, j = 0, steps = 0; i < base && j < end; steps++) {
     checkStopAt(steps);
-    const x = before[i]!;
-    const y = after[j]!;
+    const n = exact ? pairedRows(i, j) : pairedNumbers(before, after, i, j);
+    if (n > 0) {
+      runs.push(i, j, n);
+      i += n;
+      j += n;
+      continue;
+    }
+    const [x, y] = [before[i]!, after[j]!];
     const c = x < y ? -1 : x > y ? 1 : exact ? exact(i, base + j) : 0;
     if (c < 0) i++;
     else if (c > 0) j++;
-    else if ((i + 1 < base && isSameBefore(i, i + 1)) || (j + 1 < end && isSameAfter(j, j + 1))) {
+    else {
       const [firstI, firstJ] = [i, j];
       for (; i < base && isSameBefore(firstI, i); i++) bags.before.push(i);
       for (; j < end && isSameAfter(firstJ, j); j++) bags.after.push(j);
-    } else {
-      a[length] = i++;
-      b[length++] = j++;
     }
   }
-  return { pairs: { a: a.subarray(0, length), b: b.subarray(0, length) }, bags };
+  return { runs, bags };
+};
+/** Rows of a run between two looks at whether it was given up. */
+const pairedMax = 4096;
+/** Rows from `i` and from `j` on that have the same number, each alone on its side. */
+const pairedNumbers = (x: Float64Array, y: Float64Array, i: number, j: number): number => {
+  // The last row of a side has none behind it.
+  const most = Math.min(x.length - 1 - i, y.length - 1 - j, pairedMax);
+  let a = x[i]!;
+  let b = y[j]!;
+  for (let n = 0; n < most; n++) {
+    const nextA = x[i + n + 1]!;
+    const nextB = y[j + n + 1]!;
+    if (a !== b || a === nextA || b === nextB) return n;
+    a = nextA;
+    b = nextB;
+  }
+  if (most === pairedMax || a !== b) return most;
+  return x[i + most + 1] === a || y[j + most + 1] === b ? most : most + 1;
 };
 
 /** The rows that are kept, by their keys; of equal keys those that were removed first. */
@@ -180,6 +248,7 @@ const inOrder = ({ before, after, exact }: Order, keeps: Kept): Leftover => {
 const placesOf = (keeps: Uint8Array): Uint32Array => {
   const places = new Uint32Array(keeps.length);
   let n = 0;
-  for (let i = 0; i < keeps.length; i++) if (keeps[i] === 1) places[n++] = i;
+  // Mostly few are kept, or nearly all.
+  for (let i = keeps.indexOf(1); i >= 0; i = keeps.indexOf(1, i)) while (keeps[i] === 1) places[n++] = i++;
   return places.subarray(0, n);
 };
