@@ -21,14 +21,20 @@ interface Argument {
 }
 /** What the aggregates need of blocks, and how they take it. */
 export interface BlockTotals {
-  readonly of: readonly (BlockSummaries['of'][number] & { readonly isShifted: boolean })[];
+  readonly of: readonly (BlockSummaries['of'][number] & { readonly isSummed: boolean; readonly isShifted: boolean })[];
   readonly arguments: readonly Argument[];
 }
 
 /** Undefined if one of the aggregates needs rows. */
 export const blockTotals = ({ keys, aggregates }: AggregateOp): BlockTotals | undefined => {
   if (keys.length > 0) return undefined;
-  const of: { readonly path: FieldPath; readonly name: string; totals: boolean; isShifted: boolean }[] = [];
+  const of: {
+    readonly path: FieldPath;
+    readonly name: string;
+    totals: boolean;
+    isSummed: boolean;
+    isShifted: boolean;
+  }[] = [];
   const found: Argument[] = [];
   for (const { aggregate } of aggregates) {
     const argument = argumentOf(aggregate);
@@ -40,8 +46,9 @@ export const blockTotals = ({ keys, aggregates }: AggregateOp): BlockTotals | un
     }
     const name = JSON.stringify(path);
     let column = of.findIndex((c) => c.name === name);
-    if (column < 0) column = of.push({ path, name, totals: false, isShifted: false }) - 1;
+    if (column < 0) column = of.push({ path, name, totals: false, isSummed: false, isShifted: false }) - 1;
     of[column]!.totals ||= kind !== 'count';
+    of[column]!.isSummed ||= kind === 'total';
     of[column]!.isShifted ||= offset !== 0n;
     found.push({ kind, column, offset });
   }
@@ -123,13 +130,14 @@ export class TotalsOfBlocks {
     if (waiting && !this.add(waiting.rows, waiting.columns)) throw new Error('totals that were taken cannot be added');
   }
   private isSafe({ columns }: { readonly columns: readonly ColumnSummary[] }): boolean {
-    return this.totals.of.every(({ totals, isShifted }, k) => {
+    return this.totals.of.every(({ totals, isSummed, isShifted }, k) => {
       const { count, integers } = columns[k]!;
+      if (!totals || count === 0) return true;
+      if (!integers) return false;
+      // Least and greatest values are as exact as they were, however large.
       return (
-        !totals ||
-        count === 0 ||
-        (integers !== undefined &&
-          (!isShifted || isSigned(integers.type)) &&
+        !isSummed ||
+        ((!isShifted || isSigned(integers.type)) &&
           (size(integers.min) + size(integers.max) + this.offsetMost) * BigInt(count) <= reachMax)
       );
     });
