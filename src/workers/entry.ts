@@ -15,7 +15,7 @@ import {
   heldBytes,
   noteResident,
 } from './collector.ts';
-import { ReaderList, type WorkerTools } from './query/lake-source.ts';
+import { ReaderList, type WorkerTools } from './query/tools.ts';
 import { runIngest } from './ingest/task.ts';
 import { runLoadPart } from './load/part.ts';
 import { runPreview } from './load/preview-task.ts';

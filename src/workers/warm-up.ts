@@ -12,7 +12,7 @@ import { openReader } from '../formats/formats.ts';
 import { ColumnCache } from '../lake/columns/cache.ts';
 import { sortIntoObjects } from '../lake/load/sort.ts';
 import type { ObjectSink, ObjectStore } from '../lake/objects/objects.ts';
-import { ReaderList, type WorkerTools } from './query/lake-source.ts';
+import { ReaderList, type WorkerTools } from './query/tools.ts';
 import type { Prefetched } from './messages.ts';
 import { packPage } from './packed-page.ts';
 import { runQuery } from './query/task.ts';

@@ -7,7 +7,7 @@ import { lift, withoutUnions } from '../expressions/lift.ts';
 import { setsOf } from '../expressions/lists.ts';
 import { kinds, rowsWithout } from '../operators/rows/kinds.ts';
 import { rankRuns } from '../operators/sort/runs.ts';
-import { sortedOrder } from '../operators/sort/words.ts';
+import { sortedOrder } from '../operators/sort/radix.ts';
 import { ColumnCodes } from './grouping/codes.ts';
 import { listsOfGroups } from './lists.ts';
 import { pick } from './grouping/parts.ts';

@@ -12,7 +12,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type Item, type Step, type Stream, evaluate, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
-import { pulled } from './scan.ts';
+import { pulled } from '../pulled.ts';
 
 /** The first row of each value of `expr`. */
 export const distinct =

@@ -9,7 +9,7 @@ import { upcastVector } from '../../vectors/upcast.ts';
 import { type Item, type Step, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
-import { pulled } from './scan.ts';
+import { pulled } from '../pulled.ts';
 
 export const fuse = ({ context, memory }: Build): Step =>
   stage(() => {

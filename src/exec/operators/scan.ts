@@ -4,18 +4,10 @@ import { fieldsRead } from '../../query/plan/walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
 import { working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import { type Item, type Stream, batches, wait } from '../operator.ts';
+import { type Item, type Stream, batches } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
-import type {
-  BestRows,
-  BlockSummaries,
-  KeptRows,
-  Progress,
-  QuickIterator,
-  ScanFilter,
-  ScanRequest,
-  StoredTests,
-} from '../source.ts';
+import type { BestRows, BlockSummaries, KeptRows, Progress, ScanFilter, ScanRequest, StoredTests } from '../source.ts';
+import { pulled } from '../pulled.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
 import { named } from './named.ts';
@@ -23,31 +15,6 @@ import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
-
-/** Batches of an asynchronous source as a stream; the source is returned when the stream is. */
-export function* pulled(open: () => AsyncIterable<Vector>, signal: AbortSignal): Generator<Item> {
-  signal.throwIfAborted();
-  const iterator: QuickIterator = open()[Symbol.asyncIterator]();
-  let ended = false;
-  try {
-    for (;;) {
-      for (let now = iterator.nextNow?.(); now; now = iterator.nextNow?.()) {
-        if (now.length > 0) yield now;
-        signal.throwIfAborted();
-      }
-      const next = yield* wait(iterator.next());
-      signal.throwIfAborted();
-      if (next.done) {
-        ended = true;
-        return;
-      }
-      if (next.value.length > 0) yield next.value;
-    }
-  } finally {
-    // Nobody waits for a source that is given up; its failure then is of no interest.
-    if (!ended) iterator.return?.().catch(() => undefined);
-  }
-}
 
 /** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
 export interface TotalsSink {

@@ -17,7 +17,7 @@ import { type Item, type Stream, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { rightFirst } from './join/right-first.ts';
-import { pulled } from './scan.ts';
+import { pulled } from '../pulled.ts';
 
 /** Which operation; `all` counts repeated rows. */
 interface SetOptions {

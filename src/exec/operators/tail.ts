@@ -8,7 +8,7 @@ import { type Item, type Step, isBatch, stage, wait } from '../operator.ts';
 import type { SpillRun } from '../source.ts';
 import type { Build } from './build.ts';
 import { compact } from './compact.ts';
-import { pulled } from './scan.ts';
+import { pulled } from '../pulled.ts';
 
 interface Spilled {
   readonly run: SpillRun;

@@ -10,7 +10,7 @@ import { type Item, isBatch } from '../operator.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { field, record } from './rows/records.ts';
-import { pulled } from './scan.ts';
+import { pulled } from '../pulled.ts';
 
 /** The values that states have left, each state's by itself. */
 export class UnseenValues {

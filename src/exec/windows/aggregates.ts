@@ -5,40 +5,17 @@
  * again for each row.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
-import type { AggregateForm } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers, range, slice, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { pick } from '../aggregates/grouping/parts.ts';
-import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { rowsWith } from '../expressions/rows.ts';
-import { type Frames, newPieces, piecesOf } from './frames.ts';
+import { type AggregateInput, type Carry, countsBefore } from './aggregate-input.ts';
+import { newPieces, piecesOf } from './frames.ts';
 import { numericAggregate } from './numeric.ts';
-import { type Segment, partitionCount } from './segment.ts';
+import { partitionCount } from './segment.ts';
 import { slidingAggregate } from './sliding.ts';
-
-/** One aggregate of a window over one segment; vectors have a row for each of the segment. */
-export interface AggregateInput {
-  readonly segment: Segment;
-  readonly frames: Frames;
-  readonly name: string;
-  readonly form: AggregateForm;
-  /** Absent for count(). */
-  readonly argument?: Vector;
-  /** 1 for rows that FILTER lets through; absent: all. */
-  readonly passes?: Uint8Array;
-  readonly make: () => AggregateState;
-  /** Given where partitions are cut between segments: the state of the one that goes on. */
-  readonly carry?: Carry;
-}
-/**
- * What a call keeps from one segment to the next: an aggregate its state, lag its last values, of the last partition.
- */
-export interface Carry {
-  state?: AggregateState;
-  values?: Vector;
-}
 
 /** The aggregate of each row's frame, a row for each of the segment. */
 export const aggregateOver = (input: AggregateInput): Vector => {
@@ -71,19 +48,6 @@ const overPartitions = (input: AggregateInput): Vector => {
   const argument = argumentOf(input);
   if (!rows || rows.length > 0) state.update(pick(segment.partitionOf, rows), rows ? take(argument, rows) : argument);
   return take(state.result(partitions), segment.partitionOf);
-};
-
-/** How many of the rows before each row count; one entry more than there are rows. */
-export const countsBefore = ({ segment, passes }: AggregateInput, counts: (row: number) => boolean): Uint32Array => {
-  const before = new Uint32Array(segment.length + 1);
-  let n = 0;
-  for (let i = 0; i < segment.length; i++) {
-    checkStopAt(i);
-    before[i] = n;
-    if ((!passes || passes[i] === 1) && counts(i)) n++;
-  }
-  before[segment.length] = n;
-  return before;
 };
 
 const countOver = (input: AggregateInput): Vector => {

@@ -10,8 +10,9 @@ import { classOf, classes, numbersOfGroups, wrapped } from '../aggregates/numeri
 import { type Visit, eachPart } from '../aggregates/grouping/parts.ts';
 import { combine } from '../expressions/rows.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
-import { sortWords, sortedOrder } from '../operators/sort/words.ts';
-import { type AggregateInput, countsBefore } from './aggregates.ts';
+import { sortedOrder } from '../operators/sort/radix.ts';
+import { sortWords } from '../operators/sort/words.ts';
+import { type AggregateInput, countsBefore } from './aggregate-input.ts';
 import { newPieces, piecesOf } from './frames.ts';
 import { RangeTree } from './tree.ts';
 

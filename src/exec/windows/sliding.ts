@@ -23,7 +23,7 @@ import { under } from '../aggregates/under.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { overlay } from '../expressions/rows.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
-import type { AggregateInput } from './aggregates.ts';
+import type { AggregateInput } from './aggregate-input.ts';
 import { newPieces, piecesOf } from './frames.ts';
 import { RankSet } from './rank-set.ts';
 

@@ -11,12 +11,12 @@ import { LakeError } from '../../errors.ts';
 import { parseId, zeroId } from '../ksuid.ts';
 import type { Diff, DiffRequest, Id, ObjectPage, PageRequest } from '../lake.types.ts';
 import { type ObjectEntry, ObjectList, difference } from '../objects/list.ts';
-import { vacuumedError } from '../pool/jobs.ts';
 import type { PoolStore } from '../pool/store.ts';
 import { rowMissing } from '../tables/tables.ts';
 import { listSums } from './graph.ts';
 import { commonAncestors } from './history.ts';
 import { objectMeta } from './snapshot.ts';
+import { vacuumedError } from './vacuum.ts';
 
 /** The branch from which others are taken to have come. */
 const trunk = 'main';

@@ -7,9 +7,11 @@
  * A pack that holds one of them goes too. Order: marked in the tables durably, then the files go. A crash in between
  * leaves files that no table names: orphans, swept at start.
  */
+import { LakeError } from '../../errors.ts';
 import { ancestors } from './history.ts';
+import { objectNames } from './merge.ts';
 import { killPoint } from '../kill-points.ts';
-import { idBuffer } from '../ksuid.ts';
+import { base62, idBuffer } from '../ksuid.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import type { PoolStore } from '../pool/store.ts';
@@ -84,3 +86,11 @@ const marks = (poolId: Id, entry: ObjectEntry): readonly Change[] => [
   { table: 'vacuumed', key: pairKey(poolId, entry.id), payload: Buffer.alloc(0) },
   { table: entry.inTable ? 'bodies' : 'files', key: idBuffer(entry.id) },
 ];
+
+/** The error of a commit some of whose objects were vacuumed. */
+export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>
+  new LakeError(
+    'vacuumed',
+    { id: base62(commit), objects: objectNames(missing) },
+    { details: { object_ids: missing.map((id) => `0x${id}`) } },
+  );

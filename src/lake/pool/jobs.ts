@@ -6,11 +6,10 @@ import { LakeError } from '../../errors.ts';
 import type { PoolJob, PoolJobKind, PoolTask, ProtectedVerb } from '../../../machines/pool.events.ts';
 import { base62, zeroId } from '../ksuid.ts';
 import type { Id, LakeEvent, ObjectFiles } from '../lake.types.ts';
-import { objectNames } from '../commits/merge.ts';
 import { checkProtection, checkTip } from '../commits/tip-check.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import type { NewCommit, PoolStore } from './store.ts';
-import { removeObjects, vacuumable } from '../commits/vacuum.ts';
+import { removeObjects, vacuumable, vacuumedError } from '../commits/vacuum.ts';
 import { type Brought, draftCommit, type DraftTask } from './drafts.ts';
 
 /** What stays with the host while the job's plain data goes through the machine. */
@@ -216,11 +215,3 @@ const mustBeWhole = async (store: PoolStore, commit: Id): Promise<void> => {
   const missing = store.missing(await store.list(commit));
   if (missing.length > 0) throw vacuumedError(commit, missing);
 };
-
-/** The error of a commit some of whose objects were vacuumed. */
-export const vacuumedError = (commit: Id, missing: readonly Id[]): LakeError =>
-  new LakeError(
-    'vacuumed',
-    { id: base62(commit), objects: objectNames(missing) },
-    { details: { object_ids: missing.map((id) => `0x${id}`) } },
-  );

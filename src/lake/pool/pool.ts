@@ -14,7 +14,7 @@ import { firstParents } from '../commits/history.ts';
 import { base62, parseId, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
 import { Overtaken } from './drafts.ts';
-import { doJobs, type JobEnd, type JobResult, NotTried, type Payload, vacuumedError } from './jobs.ts';
+import { doJobs, type JobEnd, type JobResult, NotTried, type Payload } from './jobs.ts';
 import type {
   BranchRecord,
   Combination,
@@ -53,7 +53,7 @@ import { checkBelow } from '../tables/rows.ts';
 import { objectMeta, snapshotOf } from '../commits/snapshot.ts';
 import { rowMissing, StoreFailure } from '../tables/tables.ts';
 import { removeObjectFiles, removeUncommitted } from '../objects/removal.ts';
-import { vacuumCandidates } from '../commits/vacuum.ts';
+import { vacuumCandidates, vacuumedError } from '../commits/vacuum.ts';
 
 /** What a pool needs of its lake. */
 interface PoolHost {

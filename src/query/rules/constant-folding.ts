@@ -4,7 +4,7 @@ import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { bodyIn, bytesWithin, mapExprs, mapParts, partsOf, withBody } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
-import type { Rule, RuleContext } from './rules.ts';
+import type { Rule, RuleContext } from './rule.ts';
 
 export const constantFolding = {
   name: 'constant-folding',

@@ -16,7 +16,7 @@ import {
   thisExpr,
 } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
 type Apply = PlanExpr & { readonly kind: 'apply' };

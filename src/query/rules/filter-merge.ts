@@ -1,6 +1,6 @@
 /** Filters in a row become one. */
 import type { PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const filterMerge = {
   name: 'filter-merge',

@@ -4,7 +4,7 @@
  */
 import { conjunction, conjuncts, someExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const filterSplit = {
   name: 'filter-split',

@@ -4,7 +4,7 @@
  */
 import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',

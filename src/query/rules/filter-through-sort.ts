@@ -1,5 +1,5 @@
 /** A filter behind a sort goes before it: fewer rows to sort, the same order. */
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const filterThroughSort = {
   name: 'filter-through-sort',

@@ -4,7 +4,7 @@
  */
 import { fieldsRead, hasSubquery, isSmall, someExpr, substituteRow } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const filterThroughValues = {
   name: 'filter-through-values',

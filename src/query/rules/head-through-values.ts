@@ -2,7 +2,7 @@
  * A head or skip behind a record that is made of each row goes before the making: rows that nobody wants are not made.
  */
 import type { PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 /** Moves each head and skip in front of all such operators (`isOneToOne`) directly before it. */
 export const headThroughValues = {

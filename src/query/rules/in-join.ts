@@ -5,7 +5,7 @@
  */
 import { conjunction, conjuncts, hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 type In = PlanExpr & { readonly kind: 'in'; readonly right: PlanExpr & { readonly kind: 'subquery' } };
 /** A part of a filter that asks for membership, or for none. */

@@ -14,7 +14,7 @@
  */
 import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
 type Ops = readonly PlanOp[];

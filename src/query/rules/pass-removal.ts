@@ -1,5 +1,5 @@
 /** `pass` does nothing. One that is alone in its pipeline stays. */
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const passRemoval = {
   name: 'pass-removal',

@@ -3,7 +3,7 @@ import { types } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
 import { pathOf } from '../plan/walk.ts';
 import type { CompareOperator, PlanExpr, Pruner } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const predicatePushdown = {
   name: 'predicate-pushdown',

@@ -5,7 +5,7 @@
  */
 import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan/walk.ts';
 import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 export const projectionPushdown = {
   name: 'projection-pushdown',

@@ -10,7 +10,8 @@
  *   compare.
  */
 import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from '../plan/walk.ts';
-import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
+import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { Rule, RuleContext } from './rule.ts';
 import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
 import { filterMerge } from './filter-merge.ts';
@@ -28,28 +29,6 @@ import { scanLimit } from './scan-limit.ts';
 import { sortedAggregate } from './sorted-aggregate.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
-
-/** What a rule may look at beside the operators that it rewrites. */
-export interface RuleContext {
-  readonly environment: CompileEnvironment;
-  /** User functions as the rules before this one left them. */
-  readonly functions: readonly PlanFunction[];
-  /** False: there is no subquery to look for in expressions. */
-  readonly subqueries: boolean;
-}
-
-/** One rewriting of plans, which leaves what they give as it is. */
-export interface Rule {
-  readonly name: string;
-  /**
-   * Rewrites one pipeline; `nested` is true for all but the main one. Gives the same list if there is nothing to do.
-   */
-  readonly apply: (ops: readonly PlanOp[], context: RuleContext, nested: boolean) => readonly PlanOp[];
-  /** Rewrites the bodies of user functions. */
-  readonly applyToFunction?: (body: PlanExpr, context: RuleContext) => PlanExpr;
-  /** The rule looks into nested pipelines itself, from the main one. */
-  readonly whole?: true;
-}
 
 /** In the order in which they are applied. */
 export const rules = [

@@ -2,7 +2,7 @@
  * A head behind a scan, with only one-to-one operators between, tells the scan how many rows are wanted. The head
  * itself stays.
  */
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 import { isOneToOne } from './head-through-values.ts';
 
 export const scanLimit = {

@@ -1,6 +1,6 @@
 /** A sort of which only the first rows are wanted keeps no more than these. */
 import type { PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 
 /** Beyond so many rows a sort is as good. */
 const topMax = 100_000;

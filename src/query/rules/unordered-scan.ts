@@ -1,6 +1,6 @@
 /** Where what follows does not care about the pool's order, the scan need not merge overlapping objects. */
 import type { PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rules.ts';
+import type { Rule } from './rule.ts';
 import { keepsOrder } from './order.ts';
 
 export const unorderedScan = {

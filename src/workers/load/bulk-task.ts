@@ -19,7 +19,7 @@ import { type Vector, dataAt, flatten, take, valueAt } from '../../vectors/vecto
 import { operationColumns } from '../ingest/bulk-rows.ts';
 import { type BulkResults, bulkOperations, bulkResults } from '../ingest/bulk-results.ts';
 import type { BulkOutcome, PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
-import { type WorkerTools, poolSource } from '../query/lake-source.ts';
+import { type WorkerTools, poolSource } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { Course, type Operation, type Row } from './bulk-course.ts';

@@ -14,7 +14,7 @@ import { type Vector, dataAt, flatten, take } from '../../vectors/vector.ts';
 import { memoryOf, takeOut, writeRows } from '../merge/apply.ts';
 import { RowList } from '../merge/row-store.ts';
 import type { RewriteOutcome } from '../messages.ts';
-import { type WorkerTools, poolSource } from '../query/lake-source.ts';
+import { type WorkerTools, poolSource } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { refuseErrors, type StatementTask, statementOf } from './change-task.ts';

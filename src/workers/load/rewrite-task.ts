@@ -6,7 +6,7 @@ import { type ObjectReader, openObject, sourceOfBytes } from '../../lake/objects
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import type { WorkerTools } from '../query/lake-source.ts';
+import type { WorkerTools } from '../query/tools.ts';
 import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { Task } from '../task.ts';
 

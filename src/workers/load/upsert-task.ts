@@ -16,7 +16,7 @@ import { lowerBound, sortKeyBytes } from '../../vectors/sort-key.ts';
 import { isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
-import type { WorkerTools } from '../query/lake-source.ts';
+import type { WorkerTools } from '../query/tools.ts';
 import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';

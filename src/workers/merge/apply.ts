@@ -21,7 +21,7 @@ import { leftRows } from '../diff/diff.ts';
 import { opened, rewritten } from '../load/rewrite-task.ts';
 import { sortingWithin } from '../load/task.ts';
 import type { PoolLayout } from '../messages.ts';
-import type { WorkerTools } from '../query/lake-source.ts';
+import type { WorkerTools } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import type { RowList } from './row-store.ts';

@@ -16,7 +16,7 @@ import { compareBytes } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { MergeOutcome, TaskRequest } from '../messages.ts';
 import { unpackPage } from '../packed-page.ts';
-import { type WorkerTools, poolSource } from '../query/lake-source.ts';
+import { type WorkerTools, poolSource } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { Groups, RowList, type RowTools, type Side } from './row-store.ts';

@@ -17,7 +17,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { type Share, type ShareSizes, scanShare, sharesOf } from '../../lake/scan/shares.ts';
 import { collectRead } from '../collector.ts';
-import { type WorkerTools, poolSource } from './lake-source.ts';
+import { type WorkerTools, poolSource } from './tools.ts';
 import { type WireError, fromWire } from '../messages.ts';
 import { Notifier } from '../notifier.ts';
 import { ShareClaims } from './share-claims.ts';

@@ -4,7 +4,7 @@ import { compile } from '../../query/analyze.ts';
 import { CompileError } from '../../query/parse/error.ts';
 import type { CompileEnvironment, FoundSource } from '../../query/plan/plan.ts';
 import type { RecordType } from '../../vectors/type.ts';
-import { type WorkerTools, poolSource } from './lake-source.ts';
+import { type WorkerTools, poolSource } from './tools.ts';
 import type { Task } from '../task.ts';
 
 /** Most objects of a pool whose footers are read for it: what a worker keeps of earlier scans. */

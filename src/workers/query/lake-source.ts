@@ -3,127 +3,27 @@
  * files and URLs that the policy allows.
  */
 import { LakeError } from '../../errors.ts';
-import type { ExecutionContext, ExecutionHost, Progress, ScanRequest } from '../../exec/source.ts';
-import { type FormatName, type ReadOptions, formatOfFile, isFormatName, openReader } from '../../formats/formats.ts';
+import type { ExecutionHost, Progress, ScanRequest } from '../../exec/source.ts';
+import { type FormatName, formatOfFile, isFormatName, openReader } from '../../formats/formats.ts';
 import { sortIntoObjects } from '../../lake/load/sort.ts';
-import { ColumnCache } from '../../lake/columns/cache.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
-import type { ReaderCache, ScanSource } from '../../lake/scan/scan.types.ts';
-import { isInRange } from '../../lake/scan/range.ts';
-import type { ObjectReader } from '../../lake/objects/reader.ts';
-import type { ShareSizes } from '../../lake/scan/shares.ts';
-import type { ObjectStore } from '../../lake/objects/objects.ts';
+import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import type { ResolvedSource } from '../../query/plan/plan.ts';
 import { working } from '../../vectors/stop.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { fileBytes } from '../from/files.ts';
 import { type UrlRequest, openUrl } from '../from/http.ts';
-import type { FromPolicy } from '../from/policy.ts';
 import type { PoolLayout } from '../messages.ts';
 import { divider, readsInto } from './division.ts';
 import { diffRows } from '../diff/diff.ts';
 import type { DiffSide } from '../../lake/lake.types.ts';
 import { metaValue } from './meta-values.ts';
-import { type LoadBudget, sortingWithin } from '../load/task.ts';
+import { type WorkerTools, poolSource } from './tools.ts';
+import { sortingWithin } from '../load/task.ts';
 import { unpackPage } from '../packed-page.ts';
 import type { TaskSpill } from './spill.ts';
 import type { Task } from '../task.ts';
-
-/** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
-const readersMax = 64;
-
-/** The last readers used. What they hold is of the columns' budget, and their columns go with them. */
-export class ReaderList implements ReaderCache {
-  readonly columns: ColumnCache;
-  private readonly bytesMax: number;
-  private charged = 0;
-  /** `bytesMax`: what the readers hold together, the newest aside. */
-  constructor(columns: ColumnCache, bytesMax = Infinity) {
-    this.columns = columns;
-    this.bytesMax = bytesMax;
-  }
-  /** What the readers hold, as of the last look, and their columns. */
-  get bytes(): number {
-    return this.charged + this.columns.bytes;
-  }
-  /** Least recently used first. */
-  private readonly readers = new Map<string, ObjectReader>();
-  get(id: string): ObjectReader | undefined {
-    const reader = this.readers.get(id);
-    if (reader) {
-      this.readers.delete(id);
-      this.readers.set(id, reader);
-    }
-    return reader;
-  }
-  set(id: string, reader: ObjectReader): void {
-    this.readers.set(id, reader);
-    this.trim();
-  }
-  /** The object is gone. */
-  forget(id: string): void {
-    const reader = this.readers.get(id);
-    if (!reader) return;
-    this.drop(id, reader);
-    this.trim();
-  }
-  /** Gives up what is too much, and charges the rest: readers hold more as they are used. */
-  trim(): void {
-    let held = 0;
-    for (const reader of this.readers.values()) held += reader.heldBytes;
-    for (const [id, reader] of this.readers) {
-      if (this.readers.size === 1 || (this.readers.size <= readersMax && held <= this.bytesMax)) break;
-      held -= reader.heldBytes;
-      this.drop(id, reader);
-    }
-    if (held !== this.charged) this.columns.lend(held - this.charged);
-    this.charged = held;
-  }
-  private drop(id: string, reader: ObjectReader): void {
-    this.readers.delete(id);
-    this.columns.forget(reader);
-  }
-}
-
-/** What a worker has for all of its tasks: the lake's objects, what it keeps of them, budgets and limits. */
-export interface WorkerTools {
-  readonly objects: ObjectStore;
-  readonly readers: ReaderList;
-  readonly budget: LoadBudget;
-  readonly batchRows: number;
-  readonly queryMemoryBytesMax: number;
-  readonly recursion: NonNullable<ExecutionContext['recursion']>;
-  /** From where indexes count in texts that do not say it. */
-  readonly indexBase?: 0 | 1;
-  readonly thread: { readonly index: number; readonly of: number };
-  readonly shareSizes: ShareSizes;
-  readonly outputShares: ShareSizes;
-  /** What queries may read besides pools. */
-  readonly from: FromPolicy;
-  /** What readers take at most, also of what is compressed. */
-  readonly readLimits: ReadOptions;
-}
-
-/** The objects of a resolved pool source. */
-export const poolSource = (
-  task: Task,
-  handle: string,
-  layout: Pick<PoolLayout, 'keys' | 'order'>,
-  { objects, readers }: WorkerTools,
-): ScanSource => ({ ...layout, objects, readers, page: pagesOf(task, handle) });
-
-/** Asks for pages, unless all objects have come along with the task. */
-const pagesOf = (task: Task, handle: string): ScanSource['page'] => {
-  const packed = task.prefetched.find((f) => f.source.handle === handle)?.objects;
-  if (!packed) return async (page) => unpackPage(await task.call({ kind: 'page', handle, page }));
-  const { objects } = unpackPage(packed);
-  return ({ range, cursor = 0 }) => ({
-    objects: objects
-      .slice(cursor)
-      .filter((o) => !range || isInRange({ firstKey: o.min.sort, lastKey: o.max.sort }, range, false)),
-  });
-};
 
 /** The engine's surroundings for one query. */
 export const executionHost = (

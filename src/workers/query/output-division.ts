@@ -22,7 +22,7 @@ import { type Share, type ShareSizes, scanShare } from '../../lake/scan/shares.t
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import type { Plan } from '../../query/plan/plan.ts';
 import { rowByRow } from '../../query/plan/split.ts';
-import type { WorkerTools } from './lake-source.ts';
+import type { WorkerTools } from './tools.ts';
 import { type WireError, fromWire } from '../messages.ts';
 import { Notifier } from '../notifier.ts';
 import { type PartStart, readsInto, sharedRows } from './division.ts';

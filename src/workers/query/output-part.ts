@@ -8,7 +8,7 @@ import type { PartPlan } from '../../exec/parts.ts';
 import { scanShare } from '../../lake/scan/shares.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { linkPart } from '../../vectors/stop.ts';
-import type { WorkerTools } from './lake-source.ts';
+import type { WorkerTools } from './tools.ts';
 import { toWire } from '../messages.ts';
 import { Notifier } from '../notifier.ts';
 import {

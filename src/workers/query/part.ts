@@ -8,7 +8,7 @@ import { partWorker } from '../../exec/compile.ts';
 import type { PartPlan, PartWorker } from '../../exec/parts.ts';
 import { scanShare } from '../../lake/scan/shares.ts';
 import { linkPart } from '../../vectors/stop.ts';
-import type { WorkerTools } from './lake-source.ts';
+import type { WorkerTools } from './tools.ts';
 import { toWire } from '../messages.ts';
 import { Notifier } from '../notifier.ts';
 import { noProgress, partContext, partSource, progressSince } from '../part.ts';

@@ -1,7 +1,7 @@
 /** What pools hold, for the names and the order of joins of a query that is compiled. */
 import { type KnownFields, rowContent } from '../../lake/scan/row-type.ts';
 import type { PoolContent, ResolvedSource } from '../../query/plan/plan.ts';
-import { type ReaderList, type WorkerTools, poolSource } from './lake-source.ts';
+import { type ReaderList, type WorkerTools, poolSource } from './tools.ts';
 import type { Task } from '../task.ts';
 
 /**

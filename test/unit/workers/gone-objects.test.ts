@@ -8,7 +8,7 @@ import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake } from '../../../src/lake/lake.types.ts';
 import type { ObjectReader } from '../../../src/lake/objects/reader.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
-import { ReaderList } from '../../../src/workers/query/lake-source.ts';
+import { ReaderList } from '../../../src/workers/query/tools.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { targetsOf } from '../../support/process-figures.ts';

@@ -17,7 +17,7 @@ import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { namesIn } from '../../../src/workers/prefetch.ts';
 import { poolsOnly } from '../../../src/workers/from/policy.ts';
-import { ReaderList } from '../../../src/workers/query/lake-source.ts';
+import { ReaderList } from '../../../src/workers/query/tools.ts';
 import { LoadBudget } from '../../../src/workers/load/task.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';

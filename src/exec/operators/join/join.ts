@@ -24,7 +24,7 @@ import { rangesOf } from './ranges.ts';
 import { Aside } from './spill.ts';
 import { type Turned, type Turns, fitsLeft, isTurnable, isTurnableLate, sidesOf, turnedOver } from './turned.ts';
 import { rightFirst } from './right-first.ts';
-import { pulled } from '../scan.ts';
+import { pulled } from '../../pulled.ts';
 
 /** A join of two inputs; each call of what it answers is a run of its own. */
 export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) => Stream) => {

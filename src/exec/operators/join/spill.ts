@@ -28,7 +28,7 @@ import {
 } from './probe.ts';
 import { Partitions, type Rereadable, levelsMax, partitionsOf } from '../rows/partitions.ts';
 import { rowsOf } from '../rows/records.ts';
-import { pulled } from '../scan.ts';
+import { pulled } from '../../pulled.ts';
 
 /** What a piece of the right side may take however small the budget. */
 const pieceBytesMin = 1 << 20;

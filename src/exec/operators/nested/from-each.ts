@@ -6,7 +6,7 @@ import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { type Step, batches, eachBatch, evaluate, isBatch } from '../../operator.ts';
 import type { ExecutionContext } from '../../source.ts';
-import { pulled } from '../scan.ts';
+import { pulled } from '../../pulled.ts';
 
 /** `expr` gives the path or URL that is read; without a `format` it is detected. */
 export const fromEach = (expr: AsyncEvaluator, format: string | undefined, context: ExecutionContext): Step =>

@@ -5,7 +5,8 @@ import type { PlanExpr } from '../../../query/plan/plan.ts';
 import { type Vector, typeAt } from '../../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { type Side, evaluate } from '../../operator.ts';
-import { type Direction, type Words, sortWords, sortedOrder } from './words.ts';
+import { type Words, sortedOrder } from './radix.ts';
+import { type Direction, sortWords } from './words.ts';
 
 /** A sort key with its expression compiled. */
 export interface EvaluatedKey extends Direction {

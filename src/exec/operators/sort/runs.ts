@@ -3,7 +3,7 @@
  * compared.
  */
 import { checkStop, checkStopAt } from '../../../vectors/stop.ts';
-import { sortedOrder } from './words.ts';
+import { sortedOrder } from './radix.ts';
 
 /** The rank of each run among all, equal runs sharing one. `lengthFirst`: shorter runs come before longer ones. */
 export const rankRuns = (

@@ -9,7 +9,7 @@ import type { SpillRun } from '../../source.ts';
 import type { Build } from '../build.ts';
 import { flatSize, ordered } from '../compact.ts';
 import { mergeSorted } from '../merge.ts';
-import { pulled } from '../scan.ts';
+import { pulled } from '../../pulled.ts';
 import type { EvaluatedKey } from './keys.ts';
 
 /** Runs that are merged at a time, at most, and at least, however long their rows. */

@@ -9,9 +9,9 @@ import { joinBytes } from '../../../vectors/join-bytes.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, isBatch, wait } from '../../operator.ts';
 import type { SpillRun } from '../../source.ts';
-import type { Carry } from '../../windows/aggregates.ts';
+import type { Carry } from '../../windows/aggregate-input.ts';
 import { type Carried, breaks, carriedBy, nothingCarried } from '../../windows/segment.ts';
-import { pulled } from '../scan.ts';
+import { pulled } from '../../pulled.ts';
 import { sortWords } from '../sort/words.ts';
 import {
   type Cut,

@@ -18,7 +18,8 @@ import type { Build } from '../build.ts';
 import { flatSize } from '../compact.ts';
 import { field, record } from '../rows/records.ts';
 import { sort } from '../sort/sort.ts';
-import { sortWords, sortedOrder } from '../sort/words.ts';
+import { sortedOrder } from '../sort/radix.ts';
+import { sortWords } from '../sort/words.ts';
 import { heldPartitions } from './held.ts';
 import {
   Columns,
