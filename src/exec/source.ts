@@ -71,12 +71,13 @@ export interface ScanFilter {
 }
 /**
  * A comparison of one column with a constant. `readAs`: the constant as it is read beside a column of another type
- * (SQL); undefined if it cannot be.
+ * (SQL); undefined if it cannot be. `others`: with `==`, constants that do as well.
  */
 export interface StoredTest {
   readonly path: FieldPath;
   readonly operator: CompareOperator;
   readonly value: Value;
+  readonly others?: readonly Value[];
   readonly sql?: true;
   readonly readAs?: (type: PrimitiveType) => Value | undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * The conditions of a filter that compare a column with a constant, apart from the others: a scan may answer them from
+ * The conditions of a filter that compare a column with a constant or with each of a list, apart from the others: a scan may answer them from
  * how the column is stored. Processor time of the worker for 1,000,000 rows of 104 columns, in turns: `count(*)` with
  * one condition 6.6 -> 4.4 ms, a group by behind six conditions 61 -> 20.
  */
 import { fieldsRead, pathOf } from '../../query/plan/walk.ts';
 import type { CompareOperator, FieldPath, PlanExpr } from '../../query/plan/plan.ts';
-import { type PrimitiveType, types } from '../../vectors/type.ts';
-import type { Value } from '../../vectors/value.ts';
+import { type PrimitiveType, isNumeric, types } from '../../vectors/type.ts';
+import { type Value, underValue } from '../../vectors/value.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { numbers, valueAt } from '../../vectors/vector.ts';
 import { alikeForSql, strictness } from '../expressions/sql/compare.ts';
@@ -29,7 +29,7 @@ export const storedTests = (filter: PlanExpr, build: Build): SplitFilter | undef
   const tests: StoredTest[] = [];
   const others: PlanExpr[] = [];
   for (const part of conjuncts(filter)) {
-    const test = part.kind === 'compare' ? storedTest(part) : undefined;
+    const test = part.kind === 'compare' ? storedTest(part) : part.kind === 'in' ? storedList(part) : undefined;
     if (test) tests.push(test);
     else others.push(part);
   }
@@ -67,6 +67,25 @@ const storedTest = ({ operator, left, right, sql }: Extract<PlanExpr, { kind: 'c
     value,
     ...(sql && { sql, ...(value.type === types.string && { readAs: readerOf(value) }) }),
   };
+};
+
+/** Longer lists are looked up as a whole. */
+const listMax = 16;
+/** `x in [..]` and `x in (..)` with numbers or texts. */
+const storedList = ({ left, right, sql }: Extract<PlanExpr, { kind: 'in' }>): StoredTest | undefined => {
+  const path = pathOf(left);
+  if (!path || path.length === 0 || right.kind !== 'literal') return undefined;
+  const [value, ...others] = elementsOf(right.value);
+  if (!value || ![value, ...others].every(({ type }) => isNumeric(type) || type === types.string)) return undefined;
+  return { path, operator: '==', value, ...(others.length > 0 && { others }), ...(sql && { sql }) };
+};
+/** What a list or a tuple of few has inside. */
+const elementsOf = ({ type, data }: Value): readonly Value[] => {
+  const elements = data as readonly Value['data'][];
+  const isList = type.kind === 'array';
+  return (!isList && type.kind !== 'record') || elements.length > listMax || elements.includes(undefined as never)
+    ? []
+    : elements.map((d, k) => underValue({ type: isList ? type.element : type.fields[k]!.type, data: d }));
 };
 
 /** A text as a column's type, as the comparison reads it; what it cannot read is the comparison's to refuse. */

@@ -319,6 +319,20 @@ export const either = (a: Uint32Array, b: Uint32Array): Uint32Array => {
     out[n] = k >= b.length || (i < a.length && a[i]! < b[k]!) ? a[i++]! : b[k++]!;
   return out;
 };
+/** Rows that are in one of two, or in both. */
+export const union = (a: Uint32Array, b: Uint32Array): Uint32Array => {
+  if (a.length === 0 || b.length === 0) return a.length === 0 ? b : a;
+  const out = new Uint32Array(a.length + b.length);
+  let n = 0;
+  for (let i = 0, k = 0; i < a.length || k < b.length; ) {
+    const x = i < a.length ? a[i]! : Infinity;
+    const y = k < b.length ? b[k]! : Infinity;
+    out[n++] = x < y ? x : y;
+    if (x <= y) i++;
+    if (y <= x) k++;
+  }
+  return out.subarray(0, n);
+};
 /** Those of the rows that are flagged. */
 export const flagged = (flags: Uint8Array, { rows, prior }: Candidates): Uint32Array => {
   const out = new Uint32Array(prior?.length ?? rows);

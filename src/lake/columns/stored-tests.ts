@@ -41,18 +41,20 @@ import {
   inWideRange,
   passingCodes,
   rowsOfSlots,
+  union,
 } from './select.ts';
 import type { BytesBounds } from './statistics.ts';
 
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
 /**
  * The shape of `StoredTest` in exec/source.ts: a comparison with a constant. `readAs`: the constant as SQL reads it
- * beside a column of that type, if it is none of that type.
+ * beside a column of that type, if it is none of that type. `others`: with `==`, constants that do as well.
  */
 export interface StoredTest {
   readonly path: readonly string[];
   readonly operator: CompareOperator;
   readonly value: Value;
+  readonly others?: readonly Value[];
   readonly sql?: true;
   readonly readAs?: (type: PrimitiveType) => Value | undefined;
 }
@@ -69,11 +71,13 @@ export type TestPlan =
       readonly column: BytesColumn;
       readonly dictionary: number;
       readonly codes: Codes;
-      readonly test: StoredTest;
-      readonly constant: Uint8Array;
+      readonly operator: CompareOperator;
+      readonly constants: readonly Uint8Array[];
     }
   | { readonly kind: 'lengths'; readonly lengths: Codes; readonly range: CodeRange }
   | { readonly kind: 'texts'; readonly column: BytesColumn; readonly test: StoredTest; readonly constant: Uint8Array }
+  /** One of several of one kind, of the same column. */
+  | { readonly kind: 'any'; readonly plans: readonly TestPlan[] }
   | { readonly kind: 'present'; readonly flags: Flags; readonly inner: TestPlan }
   | {
       readonly kind: 'union';
@@ -100,8 +104,27 @@ export const planned = (column: Column, test: StoredTest, depth = 0): TestPlan |
       break;
   }
   if (depth < test.path.length) return column.form === 'record' ? plannedField(column, test, depth) : undefined;
+  if (test.others) return plannedList(column, [test.value, ...test.others], test);
   if (column.form === 'number') return plannedNumbers(column, test);
   return column.form === 'bytes' && column.layout.type === test.value.type ? plannedBytes(column, test) : undefined;
+};
+const plannedList = (
+  column: Column,
+  values: readonly Value[],
+  { path, operator, sql }: StoredTest,
+): TestPlan | undefined => {
+  const plans: Exclude<TestPlan, { kind: 'none' }>[] = [];
+  for (const value of values) {
+    const plan = planned(column, { path, operator, value, ...(sql && { sql }) }, path.length);
+    if (!plan || plan.kind === 'all') return plan;
+    if (plan.kind !== 'none') plans.push(plan);
+  }
+  const [first] = plans;
+  if (!first) return none;
+  // What passes is remembered by dictionary, for all of the list.
+  if (first.kind === 'dictionary')
+    return { ...first, constants: plans.flatMap((p) => (p.kind === 'dictionary' ? p.constants : [])) };
+  return plans.length === 1 ? first : plans.every((p) => p.kind === first.kind) ? { kind: 'any', plans } : undefined;
 };
 const plannedUnion = (
   { tags, members }: Extract<Column, { form: 'union' }>,
@@ -207,7 +230,14 @@ const plannedBytes = (column: BytesColumn, test: StoredTest): TestPlan | undefin
   const sure = column.bounds && sureOf(column.bounds, operator, constant);
   if (sure) return sure;
   if (column.dictionary !== undefined)
-    return { kind: 'dictionary', column, dictionary: column.dictionary, codes: column.codes!, test, constant };
+    return {
+      kind: 'dictionary',
+      column,
+      dictionary: column.dictionary,
+      codes: column.codes!,
+      operator,
+      constants: [constant],
+    };
   if (constant.length > 0 || !isEquality) return { kind: 'texts', column, test, constant };
   const { base, width } = column.codes!;
   if (width === 0) return (base === 0) === (operator === '==') ? all : none;
@@ -254,7 +284,8 @@ const passes = (operator: CompareOperator, order: number): boolean => {
 };
 
 /** The cheapest come first: what they leave is all that the others are asked about. */
-export const costOf = ({ kind }: TestPlan): number => (kind === 'texts' ? 2 : kind === 'numbers' ? 1 : 0);
+export const costOf = (plan: TestPlan): number =>
+  plan.kind === 'any' ? costOf(plan.plans[0]!) + 0.5 : plan.kind === 'texts' ? 2 : plan.kind === 'numbers' ? 1 : 0;
 
 /** Names the segments that the plan reads, in order of their places. */
 export const visitPlan = (plan: TestPlan, visit: SegmentVisitor): void => {
@@ -278,6 +309,8 @@ export const visitPlan = (plan: TestPlan, visit: SegmentVisitor): void => {
       return codes(plan.codes);
     case 'lengths':
       return codes(plan.lengths);
+    case 'any':
+      return visitPlan(plan.plans[0]!, visit);
     case 'present':
       if (plan.flags.segment && !visit.known(plan.flags)) visit.segment(plan.flags.segment);
       return visitPlan(plan.inner, visit);
@@ -307,11 +340,16 @@ export const selected = (plan: TestPlan, among: Candidates, source: SegmentSourc
     case 'dictionary': {
       const values = source.dictionary(plan.dictionary) as BytesVector;
       let passing = known.get(values);
-      if (!passing) known.set(values, (passing = passingValues(values, plan.test.operator, plan.constant)));
+      if (!passing) known.set(values, (passing = passingValues(values, plan.operator, plan.constants)));
       return passingCodes(codesAsStored(plan.codes, among.rows, source), plan.codes.base, passing, among);
     }
     case 'texts':
       return textsThat(decodeColumn(plan.column, source) as BytesVector, among, plan);
+    case 'any': {
+      let found: Uint32Array = noRows;
+      for (const one of plan.plans) found = union(found, selected(one, among, source, known)!);
+      return found;
+    }
     case 'present':
       return flagged(decodeFlags(plan.flags, among.rows, source), {
         rows: among.rows,
@@ -350,11 +388,13 @@ const numbersIn = ({ values }: NumberVector, among: Candidates, { least, most, o
 const passingValues = (
   { bytes, offsets, length }: BytesVector,
   operator: CompareOperator,
-  constant: Uint8Array,
+  constants: readonly Uint8Array[],
 ): Uint8Array => {
   const out = new Uint8Array(length);
-  for (let k = 0; k < length; k++)
-    out[k] = Number(passes(operator, compareBytes(bytes.subarray(offsets[k], offsets[k + 1]), constant)));
+  for (let k = 0; k < length; k++) {
+    const value = bytes.subarray(offsets[k], offsets[k + 1]);
+    out[k] = Number(constants.some((c) => passes(operator, compareBytes(value, c))));
+  }
   return out;
 };
 const textsThat = (

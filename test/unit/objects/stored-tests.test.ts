@@ -7,9 +7,10 @@ import { type KnownValues, type StoredTest } from '../../../src/lake/columns/sto
 import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
 import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
 import { compareVectors } from '../../../src/exec/expressions/compare.ts';
+import { inVector } from '../../../src/exec/expressions/contains.ts';
 import { isTrue } from '../../../src/exec/expressions/rows.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { types, unionType } from '../../../src/vectors/type.ts';
+import { arrayType, types, unionType } from '../../../src/vectors/type.ts';
 import {
   type Value,
   integer,
@@ -83,6 +84,20 @@ const constants: readonly Value[] = [
   ...['', 'a', 'ab', 'é', 't', 'zz', 't5'].map(stringValue),
   { type: types.bool, data: true },
 ];
+/** Of numbers and texts, alike and not. */
+const lists: readonly (readonly Value[])[] = constants
+  .filter(({ type }) => type !== types.bool)
+  .flatMap((c, i, all) => [
+    [c, all[(i + 1) % all.length]!],
+    [c, all[(i + 3) % all.length]!, c, all[(i + 4) % all.length]!],
+    [c, { type: types.float64, data: 5 }, { type: types.int64, data: 5 }, { type: types.int64, data: 6 }],
+  ]);
+const arrayOf = (values: readonly Value[]): Value => {
+  const kinds = [...new Set(values.map(({ type }) => type))];
+  return kinds.length === 1
+    ? { type: arrayType(kinds[0]!), data: values.map(({ data }) => data) }
+    : { type: arrayType(unionType(kinds)), data: values };
+};
 const operators = ['==', '!=', '<', '<=', '>', '>='] as const;
 
 /** As the column is, with nulls in between, and with rows that lack it. */
@@ -140,6 +155,17 @@ test.each(Object.keys(columns))(
               ],
             });
           }
+        }
+        for (const [value, ...others] of lists) {
+          const stored = selectedOf(reader, block, [{ path: ['v'], operator: '==', value: value!, others }]);
+          if (!stored) continue;
+          const list = constant(vectorOf([arrayOf([value!, ...others])]), values.length);
+          expect({ shape, value, others, rows: stored }).toEqual({
+            shape,
+            value,
+            others,
+            rows: [...isTrue(inVector(values, list, values.length))],
+          });
         }
         const [summary] = (reader.summaries(block, reader.parts(block)[0]!, [{ path: ['v'], totals: true }]) ??
           []) as readonly { readonly count: number; readonly integers?: object }[];
