@@ -26,7 +26,7 @@ import { describeColumns } from './describe.ts';
 import { fileAt, filesBelow, ManifestCache, type TableFiles } from './files.ts';
 import { metadataJson } from './metadata.ts';
 import { type Pin, pinOf } from './pins.ts';
-import { hold, type Ref, refsOf } from './refs.ts';
+import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
 import { metadataRow, namesOf, readMetadata } from './rows.ts';
 import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
@@ -64,6 +64,7 @@ interface MakeCall {
 }
 interface Answered {
   readonly signature: string;
+  readonly generation: number;
   readonly metadata: IcebergMetadata;
 }
 
@@ -187,7 +188,9 @@ export class LakeCatalogue implements IcebergCatalogue {
     if (this.open.size === 0 && this.opened === undefined) return;
     for (const pool of this.allPools()) {
       const removed = await sweepTable(pool, this.files, { graceMs: this.graceMs, nowMs });
-      for (const object of removed) this.open.get(pool.config.id)?.forget(object);
+      const table = this.open.get(pool.config.id);
+      for (const object of removed.objects) table?.forget(object);
+      for (const number of removed.merged) table?.merged.forget(number);
     }
   }
 
@@ -195,7 +198,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     return {
       table,
       store: this.files,
-      manifests: (commit) => this.manifests.of(table, commit, locationOf(table)),
+      manifests: (commit, generation) => this.manifests.of(table, { commit, generation }, locationOf(table)),
     };
   }
 
@@ -216,7 +219,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     const refs = refsOf(table, pin);
     const signature = JSON.stringify([refs, table.pool.vacuums()]);
     const before = this.answered.get(key);
-    if (before?.signature === signature) return before.metadata;
+    if (before?.signature === signature && before.generation === table.merged.generation) return before.metadata;
     const release = await hold(table, refs);
     try {
       return await this.madeNow(table, { pin, refs, key, signature }, signal);
@@ -231,11 +234,12 @@ export class LakeCatalogue implements IcebergCatalogue {
   ): Promise<IcebergMetadata> {
     const isWhole = await this.prepare(table, refs, signal);
     await table.mustHaveColumn();
-    const metadata = await this.make(table, pin, refs);
+    const { generation } = table.merged;
+    const metadata = await this.make(table, { pin, refs, generation });
     // What is not whole yet is made anew for who asks next.
     if (isWhole && metadata.isWhole) {
       this.answered.delete(key);
-      this.answered.set(key, { signature, metadata });
+      this.answered.set(key, { signature, generation, metadata });
       if (this.answered.size > answeredMax) this.answered.delete(this.answered.keys().next().value ?? '');
     }
     return metadata;
@@ -246,13 +250,26 @@ export class LakeCatalogue implements IcebergCatalogue {
     const { heads, all } = this.render(table, refs);
     try {
       if (!(await this.within(heads, this.waitMs, signal))) return false;
-      // What came before the heads is told of later, if it takes long.
-      return await this.within(all, this.waitMs * earlierPart, signal);
+      // What came before the heads is told of later, if it takes long; and so are merged files.
+      const isWhole = await this.within(all, this.waitMs * earlierPart, signal);
+      if (isWhole) await this.within(this.merge(table), this.waitMs * earlierPart, signal);
+      return isWhole;
     } finally {
       signal?.throwIfAborted();
       // It goes on for who asks next, who hears of its faults.
       for (const made of [heads, all]) made.catch(() => undefined);
     }
+  }
+  /** Merges what is small of the branches, as they are now, in the background. */
+  private merge(table: Table): Promise<void> {
+    return this.inBackground(async () => {
+      try {
+        await table.merge(branchesOf(table));
+      } catch (fault) {
+        // A pool may go meanwhile.
+        if (this.pools().some(({ id }) => id === table.pool.config.id)) throw fault;
+      }
+    });
   }
   /** Whether it is done in time. */
   private async within(made: Promise<void>, ms: number, signal?: AbortSignal): Promise<boolean> {
@@ -291,15 +308,15 @@ export class LakeCatalogue implements IcebergCatalogue {
 
   private async make(
     table: Table,
-    pin: Pin,
-    refs: readonly Ref[],
+    { pin, refs, generation }: { readonly pin: Pin; readonly refs: readonly Ref[]; readonly generation: number },
   ): Promise<IcebergMetadata & { readonly isWhole: boolean }> {
     const snapshots = new Map<number, Snapshot>();
     const told: { readonly name: string; readonly snapshot: number; readonly type: Ref['type'] }[] = [];
     let log: readonly Snapshot[] = [];
     let isWhole = true;
     for (const { name, commit, type } of refs) {
-      const own = commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit));
+      const own =
+        commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit), generation);
       const distinct = tellDistinct(snapshots, own);
       const head = own.at(-1);
       if (head?.commit?.id !== (commit === zeroId ? undefined : commit)) isWhole = false;
@@ -355,7 +372,9 @@ export class LakeCatalogue implements IcebergCatalogue {
       void this.inBackground(async () => {
         await this.swept;
         const table = this.table(base62(poolId));
-        if (table) await this.render(table, refsOf(table, {})).all;
+        if (!table) return;
+        await this.render(table, refsOf(table, {})).all;
+        await this.merge(table);
       });
     }, eagerMs);
     this.eager.set(poolId, timer.unref());

@@ -76,7 +76,7 @@ export interface IcebergCatalogue {
   ): Promise<IcebergMetadata | 'unchanged' | undefined>;
   describe(pool: string): Promise<IcebergDescription>;
   /**
-   * Undefined: there is none. Paths are `<poolid>/{metadata,manifests,data}/<name>`, and anything else is no file's.
+   * Undefined: there is none. Paths are `<poolid>/{metadata,manifests,merged,data}/<name>`, and anything else is no file's.
    */
   file(path: string): Promise<IcebergFile | undefined>;
   /** Files below a prefix, in order of their paths, those behind a path. */

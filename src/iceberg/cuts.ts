@@ -3,9 +3,9 @@ import { shownSize } from '../vectors/shown-size.ts';
 import { type Vector, slice } from '../vectors/vector.ts';
 
 /** Rows of a group. */
-const groupRows = 100_000;
+export const groupRows = 100_000;
 /** Rows that take more in memory, about, are a group however few they are. */
-const groupBytes = 48 << 20;
+export const groupBytes = 48 << 20;
 
 /**
  * Gives pieces of batches. A survey and the file that follows it are cut in the same places: what kind lists have
@@ -15,17 +15,18 @@ export class Cuts {
   private rows = 0;
   private bytes = 0;
 
-  /** `isEnd`: a group ends behind the piece. */
-  *of(batch: Vector): Generator<{ readonly piece: Vector; readonly isEnd: boolean }> {
+  /** `bytes`: in memory, about. `isEnd`: a group ends behind the piece. */
+  *of(batch: Vector): Generator<{ readonly piece: Vector; readonly bytes: number; readonly isEnd: boolean }> {
     const rowBytes = batch.length > 0 ? shownSize(batch) / batch.length : 0;
     for (let start = 0; start < batch.length; ) {
       const fit = Math.max(1, Math.floor((groupBytes - this.bytes) / Math.max(1, rowBytes)));
       const end = Math.min(batch.length, start + groupRows - this.rows, start + fit);
       this.rows += end - start;
-      this.bytes += (end - start) * rowBytes;
+      const bytes = (end - start) * rowBytes;
+      this.bytes += bytes;
       const isEnd = this.rows >= groupRows || this.bytes + rowBytes > groupBytes;
       if (isEnd) this.rows = this.bytes = 0;
-      yield { piece: slice(batch, start, end), isEnd };
+      yield { piece: slice(batch, start, end), bytes, isEnd };
       start = end;
     }
   }

@@ -7,16 +7,27 @@ import { base62, idBuffer, parseId, zeroId } from '../lake/ksuid.ts';
 import type { Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { IcebergEntry, IcebergFile } from './catalogue.types.ts';
-import { manifestsOf } from './manifests.ts';
-import { type Rendition, isCurrent, mappingVersion, metadataOf, namesOf, readMetadata, renditionsOf } from './rows.ts';
+import { type ManifestsOf, manifestsOf } from './manifests.ts';
+import {
+  type Rendition,
+  isCurrent,
+  mappingVersion,
+  mergedDigits,
+  mergedOf,
+  metadataOf,
+  namesOf,
+  readMerged,
+  readMetadata,
+  renditionsOf,
+} from './rows.ts';
 import type { Table } from './table.ts';
 
 /** A table with where its files lie. */
 export interface TableFiles {
   readonly table: Table;
   readonly store: ObjectStore;
-  /** The manifest list of a commit and its manifests, by name; undefined if it has none. */
-  readonly manifests: (commit: Id) => Promise<ReadonlyMap<string, Buffer> | undefined>;
+  /** The manifest list of a commit and its manifests of a generation, by name; undefined if it has none. */
+  readonly manifests: (commit: Id, generation: number) => Promise<ReadonlyMap<string, Buffer> | undefined>;
 }
 
 /** Bytes that are read at once. */
@@ -24,7 +35,10 @@ const readBytes = 256 << 10;
 const idShape = '[0-9A-Za-z]{27}';
 const shapes = {
   data: new RegExp(`^data/(${idShape})-${mappingVersion}\\.parquet$`),
-  manifest: new RegExp(`^manifests/(${idShape})-${mappingVersion}(?:-[ade]\\d*)?\\.avro$`),
+  merged: new RegExp(`^merged/(\\d{${mergedDigits}})-${mappingVersion}\\.parquet$`),
+  manifest: new RegExp(
+    `^manifests/(${idShape})-${mappingVersion}(?:-g(\\d{1,${mergedDigits}}))?(?:-[ade]\\d*)?\\.avro$`,
+  ),
   metadata: /^metadata\/00000-([0-9a-f]{40})\.metadata\.json$/,
 };
 
@@ -35,14 +49,24 @@ export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFi
     const rendition = files.table.whole(data);
     return rendition && stored(files.store, dataEntry(rendition), rendition.file, rendition.at);
   }
+  const number = shapes.merged.exec(name)?.[1];
+  if (number !== undefined) {
+    const merged = readMerged(files.table.pool, Number(number));
+    return merged && isCurrent(merged)
+      ? stored(files.store, dataEntry({ ...merged, at: 0 }), merged.file, 0)
+      : undefined;
+  }
   const digest = shapes.metadata.exec(name)?.[1];
   if (digest !== undefined) {
     const known = readMetadata(files.table.pool, digest);
     return known && stored(files.store, metadataEntry(digest, known), digest, 0);
   }
   const commit = idIn(shapes.manifest, name);
-  const bytes = commit === undefined ? undefined : (await files.manifests(commit))?.get(name);
-  return bytes && commit !== undefined ? made(bytes, commit) : undefined;
+  const generation = Number(shapes.manifest.exec(name)?.[2] ?? 0);
+  // What is to come may be another than it would be now.
+  if (commit === undefined || generation > files.table.merged.generation) return undefined;
+  const bytes = (await files.manifests(commit, generation))?.get(name);
+  return bytes && made(bytes, commit);
 };
 /** Ids have one spelling: others name no file. */
 const idIn = (shape: RegExp, name: string): Id | undefined => {
@@ -64,6 +88,10 @@ export function* filesBelow(
       const path = root + namesOf.data(object);
       if (isCurrent(rendition) && isWanted(path)) yield { path, ...dataEntry(rendition) };
     }
+  for (const { number, merged } of mergedOf(table.pool)) {
+    const path = root + namesOf.merged(number);
+    if (merged && isCurrent(merged) && isWanted(path)) yield { path, ...dataEntry({ ...merged, at: 0 }) };
+  }
   for (const { digest, stored } of metadataOf(table.pool)) {
     const path = root + namesOf.metadata(digest);
     if (isWanted(path)) yield { path, ...metadataEntry(digest, stored) };
@@ -71,7 +99,7 @@ export function* filesBelow(
 }
 
 type Entry = Omit<IcebergEntry, 'path'>;
-const dataEntry = ({ file, at, bytes }: Rendition): Entry => ({
+const dataEntry = ({ file, at, bytes }: Pick<Rendition, 'file' | 'at' | 'bytes'>): Entry => ({
   size: bytes,
   etag: `"${file}-${at}"`,
   modified: timeOfId(file),
@@ -111,8 +139,12 @@ export class ManifestCache {
   private readonly making = new Map<string, Promise<ReadonlyMap<string, Buffer> | undefined>>();
   private bytes = 0;
 
-  async of(table: Table, commit: Id, location: string): Promise<ReadonlyMap<string, Buffer> | undefined> {
-    const key = `${table.pool.config.id} ${commit}`;
+  async of(
+    table: Table,
+    { commit, generation }: ManifestsOf,
+    location: string,
+  ): Promise<ReadonlyMap<string, Buffer> | undefined> {
+    const key = `${table.pool.config.id} ${commit} ${generation}`;
     const known = this.kept.get(key);
     if (known) {
       this.kept.delete(key);
@@ -121,18 +153,18 @@ export class ManifestCache {
     }
     let making = this.making.get(key);
     if (!making) {
-      making = this.make(table, commit, location, key).finally(() => this.making.delete(key));
+      making = this.make(table, { commit, generation }, location, key).finally(() => this.making.delete(key));
       this.making.set(key, making);
     }
     return making;
   }
   private async make(
     table: Table,
-    commit: Id,
+    of: ManifestsOf,
     location: string,
     key: string,
   ): Promise<ReadonlyMap<string, Buffer> | undefined> {
-    const list = await manifestsOf(table, commit, location);
+    const list = await manifestsOf(table, of, location);
     if (!list) return undefined;
     const files = new Map(list.map(({ name, bytes }) => [name, bytes]));
     const bytes = list.reduce((n, file) => n + file.bytes.length, 0);

@@ -12,7 +12,7 @@ import type { Id } from '../lake/lake.types.ts';
 import { schemaJson } from './metadata.ts';
 import { entrySchema, listSchema } from './manifest-schemas.ts';
 import type { ColumnFigures } from './rendition.ts';
-import { type Rendition, namesOf } from './rows.ts';
+import { type Rendition, namesOf, readMerged } from './rows.ts';
 import type { Table } from './table.ts';
 
 /** Entries of a manifest of what was there before. */
@@ -31,34 +31,44 @@ interface Manifest extends MadeFile {
   readonly rows: number;
 }
 
+/** A commit, and up to which merged file its manifests may name them. */
+export interface ManifestsOf {
+  readonly commit: Id;
+  readonly generation: number;
+}
+/** What a manifest has: objects, or merged files by number. */
+type Named = Id | number;
+
 /** The manifest list of a commit and its manifests; undefined if an object of it has no file. `location`: the table's. */
 export const manifestsOf = async (
   table: Table,
-  commit: Id,
+  { commit, generation }: ManifestsOf,
   location: string,
 ): Promise<readonly MadeFile[] | undefined> => {
-  if (commit === zeroId) return [listOf({ commit, sequence: 0, parent: undefined, location }, [])];
+  if (commit === zeroId) return [listOf({ commit, generation, sequence: 0, parent: undefined, location }, [])];
   const known = table.pool.commit(commit);
   if (!known) return undefined;
   const added = new Set(known.adds);
-  const existing: Id[] = [];
-  for (const { id } of await table.pool.objects(commit)) if (!added.has(id)) existing.push(id);
-  const place = { commit, sequence: known.height, parent: known.parent, location };
-  const wanted: { readonly part: string; readonly status: Status; readonly objects: readonly Id[] }[] = [
-    { part: 'a', status: 'added', objects: known.adds },
+  const objects = new Set<Id>();
+  for (const { id } of await table.pool.objects(commit)) if (!added.has(id)) objects.add(id);
+  const cover = table.merged.cover(objects, added, generation);
+  const existing: readonly Named[] = [...cover.merged.map(({ number }) => number), ...cover.objects];
+  const place = { commit, generation, sequence: known.height, parent: known.parent, location };
+  const wanted: { readonly part: string; readonly status: Status; readonly files: readonly Named[] }[] = [
+    { part: 'a', status: 'added', files: known.adds },
     // What has no file any more is left out: nobody is to read it.
-    { part: 'd', status: 'deleted', objects: known.deletes.filter((id) => table.rendition(id)) },
+    { part: 'd', status: 'deleted', files: known.deletes.filter((id) => table.rendition(id)) },
   ];
   for (let at = 0; at < existing.length; at += entriesMax)
     wanted.push({
       part: `e${at / entriesMax}`,
       status: 'existing',
-      objects: existing.slice(at, at + entriesMax),
+      files: existing.slice(at, at + entriesMax),
     });
   const made: Manifest[] = [];
-  for (const { part, status: kind, objects } of wanted) {
-    if (objects.length === 0) continue;
-    const manifest = manifestOf(table, place, kind, part, objects);
+  for (const { part, status: kind, files } of wanted) {
+    if (files.length === 0) continue;
+    const manifest = manifestOf(table, place, { kind, part, files });
     if (!manifest) return undefined;
     made.push(manifest);
     await nextTurn();
@@ -69,6 +79,7 @@ export const manifestsOf = async (
 /** Where manifests belong. */
 interface ManifestPlace {
   readonly commit: Id;
+  readonly generation: number;
   readonly sequence: number;
   readonly parent: Id | undefined;
   readonly location: string;
@@ -77,19 +88,17 @@ interface ManifestPlace {
 const manifestOf = (
   table: Table,
   place: ManifestPlace,
-  kind: Status,
-  part: string,
-  objects: readonly Id[],
+  { kind, part, files }: { readonly kind: Status; readonly part: string; readonly files: readonly Named[] },
 ): Manifest | undefined => {
   const out = new AvroWriter();
   let rows = 0;
   let schema = 0;
-  for (const id of objects) {
-    const rendition = table.whole(id);
+  for (const named of files) {
+    const rendition = typeof named === 'number' ? readMerged(table.pool, named) : table.whole(named);
     if (!rendition) return undefined;
     schema = Math.max(schema, rendition.schema);
     rows += rendition.rows;
-    writeEntry(out, place, kind, id, rendition);
+    writeEntry(out, place, kind, named, rendition);
   }
   const bytes = avroFile({
     schema: entrySchema,
@@ -101,26 +110,35 @@ const manifestOf = (
       'format-version': '2',
       content: 'data',
     },
-    count: objects.length,
+    count: files.length,
     records: out.done(),
   });
-  return { name: namesOf.manifest(place.commit, part), bytes, status: kind, files: objects.length, rows };
+  return {
+    name: namesOf.manifest(place.commit, place.generation, part),
+    bytes,
+    status: kind,
+    files: files.length,
+    rows,
+  };
 };
 
+/** What manifests tell of files. */
+type FileRow = Omit<Rendition, 'at'>;
 /** What came with earlier commits has the first place of all: nothing is to be compared with it. */
 const earlierSequence = 0;
-const writeEntry = (out: AvroWriter, place: ManifestPlace, kind: Status, object: Id, rendition: Rendition): void => {
+const writeEntry = (out: AvroWriter, place: ManifestPlace, kind: Status, named: Named, rendition: FileRow): void => {
   const isOwn = kind !== 'existing';
   out.long(status[kind]);
   out.branch(true);
-  out.long(snapshotId(isOwn ? place.commit : object));
+  out.long(snapshotId(isOwn ? place.commit : typeof named === 'number' ? rendition.file : named));
   for (let k = 0; k < 2; k++) {
     out.branch(true);
     out.long(kind === 'added' ? place.sequence : earlierSequence);
   }
-  writeFile(out, `${place.location}/${namesOf.data(object)}`, rendition);
+  const name = typeof named === 'number' ? namesOf.merged(named) : namesOf.data(named);
+  writeFile(out, `${place.location}/${name}`, rendition);
 };
-const writeFile = (out: AvroWriter, path: string, { rows, bytes, columns }: Rendition): void => {
+const writeFile = (out: AvroWriter, path: string, { rows, bytes, columns }: FileRow): void => {
   out.long(0);
   out.string(path);
   out.string('PARQUET');
@@ -156,7 +174,10 @@ const writeMap = (out: AvroWriter, columns: readonly ColumnFigures[], value: (co
   });
 };
 
-const listOf = ({ commit, sequence, parent, location }: ManifestPlace, manifests: readonly Manifest[]): MadeFile => {
+const listOf = (
+  { commit, generation, sequence, parent, location }: ManifestPlace,
+  manifests: readonly Manifest[],
+): MadeFile => {
   const out = new AvroWriter();
   for (const manifest of manifests) {
     out.string(`${location}/${manifest.name}`);
@@ -189,5 +210,5 @@ const listOf = ({ commit, sequence, parent, location }: ManifestPlace, manifests
     count: manifests.length,
     records: out.done(),
   });
-  return { name: namesOf.manifestList(commit), bytes };
+  return { name: namesOf.manifestList(commit, generation), bytes };
 };

@@ -23,6 +23,12 @@ export const refsOf = (table: Table, pin: Pin): readonly Ref[] => {
 
 /** Refs whose data are kept from vacuums while their files are made; what others have lost meanwhile is not told of. */
 const heldRefsMax = 256;
+/** Commits of branches whose small files are merged. */
+export const branchesOf = (table: Table): readonly Id[] =>
+  table.pool
+    .branches()
+    .slice(0, heldRefsMax)
+    .map(({ commit }) => commit);
 /** Keeps what the refs have from vacuums, until what this gives is called. */
 export const hold = async (table: Table, refs: readonly Ref[]): Promise<() => void> => {
   const releases: (() => void)[] = [];

@@ -14,22 +14,22 @@ export interface GivenColumns {
   readonly objects: readonly (readonly number[])[];
 }
 
-/** The rows of an object, in a file from byte `at` on. */
+/** A Parquet file, in a file of the store from byte `at` on. */
 export interface RenderedPart {
-  readonly object: Id;
   readonly at: number;
   readonly figures: FileFigures;
 }
-/** A file that is durable. `columns`: those that the table had when it was written. */
+/** A file that is durable. `columns`: those that the table had when it was written; `parts`: in order. */
 export interface RenderedFile {
   readonly file: Id;
   readonly columns: number;
   readonly parts: readonly RenderedPart[];
 }
 
-/** What is to be made into one file. */
+/** What is to be made into one file of the store: a Parquet file of each object, or one of them all. */
 export interface RenderRequest {
   readonly objects: readonly ObjectMeta[];
+  readonly isMerged: boolean;
   readonly table: readonly TableColumn[];
   /** Makes columns durable before rows are written under their ids. */
   readonly register: (wanted: WantedColumns) => Promise<GivenColumns>;

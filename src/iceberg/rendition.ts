@@ -8,7 +8,7 @@ import { smallPages } from '../formats/parquet/page-codecs.ts';
 import { schemaOf } from '../formats/parquet/schema-write.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { TableColumn } from './columns.ts';
-import { Cuts } from './cuts.ts';
+import { Cuts, groupBytes, groupRows } from './cuts.ts';
 import { type FileColumns, Fitting } from './fit.ts';
 import { isSized, partsOf } from './kinds.ts';
 import { parquetColumns } from './schema.ts';
@@ -39,7 +39,9 @@ export class RenditionWriter {
   private readonly columns: FileColumns;
   private readonly fitting: Fitting;
   private readonly file = new ParquetFile(smallPages);
-  private readonly cuts = new Cuts();
+  private cuts = new Cuts();
+  /** Of rows that wait for their group. */
+  private heldBytes = 0;
   private rows = 0;
   private bytes = 0;
 
@@ -51,10 +53,17 @@ export class RenditionWriter {
   }
 
   *add(batch: Vector): Generator<Uint8Array> {
-    for (const { piece, isEnd } of this.cuts.of(batch)) {
+    for (const { piece, bytes, isEnd } of this.cuts.of(batch)) {
+      const { length } = this.fitting;
+      if (length > 0 && (length + piece.length > groupRows || this.heldBytes + bytes > groupBytes)) yield* this.group();
       this.fitting.add(piece);
+      this.heldBytes += bytes;
       if (isEnd) yield* this.group();
     }
+  }
+  /** The rows of another object follow: they are cut where a file of its own has them cut. */
+  next(): void {
+    this.cuts = new Cuts();
   }
   *end(): Generator<Uint8Array> {
     if (this.fitting.length > 0) yield* this.group();
@@ -66,6 +75,7 @@ export class RenditionWriter {
 
   private *group(): Generator<Uint8Array> {
     const rows = this.fitting.take();
+    this.heldBytes = 0;
     this.rows += rows.length;
     yield* this.counted(this.file.group(rows));
   }

@@ -1,10 +1,11 @@
 /**
  * The rows that a pool keeps as an Iceberg table, durable as its commits are: columns, what is known of the files of its
- * data objects, metadata that was given out. All JSON.
+ * data objects and of merged ones, metadata that was given out. All JSON.
  */
 import { base62, idBuffer, idOfBytes } from '../lake/ksuid.ts';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ColumnRole, TableColumn } from './columns.ts';
+import type { MergedPart } from './merged.ts';
 import type { ColumnFigures } from './rendition.ts';
 
 /**
@@ -17,6 +18,7 @@ const firstMapping = 2;
 
 const columnsPrefix = Buffer.from('c');
 const filesPrefix = Buffer.from('o');
+const mergedPrefix = Buffer.from('g');
 const metadataPrefix = Buffer.from('m');
 /** Rows that are read in one turn of the event loop. */
 export const rowsPerTurn = 1000;
@@ -88,6 +90,36 @@ export function* renditionsOf(
   }
 }
 
+/** A file that has the rows of several objects, as that of one has. `parts`: merged.ts. */
+export interface MergedRendition extends Omit<Rendition, 'at'> {
+  readonly parts: readonly MergedPart[];
+}
+const mergedKey = (number: number): Buffer => {
+  const key = Buffer.alloc(5);
+  mergedPrefix.copy(key);
+  key.writeUInt32BE(number, 1);
+  return key;
+};
+/** What is known of a merged file; `gone`: its number is not to be given again. */
+export const mergedRow = (number: number, merged: MergedRendition | 'gone'): Row => ({
+  key: mergedKey(number),
+  payload: json(merged === 'gone' ? null : merged),
+});
+const parsedMerged = (payload: Buffer): MergedRendition | undefined =>
+  (JSON.parse(payload.toString('utf8')) as MergedRendition | null) ?? undefined;
+export const readMerged = (pool: DerivedPool, number: number): MergedRendition | undefined => {
+  const payload = pool.row(mergedKey(number));
+  return payload && parsedMerged(payload);
+};
+/** All of them in order, behind a number; those that went are undefined. */
+export function* mergedOf(
+  pool: DerivedPool,
+  after = 0,
+): IterableIterator<{ readonly number: number; readonly merged: MergedRendition | undefined }> {
+  for (const { key, payload } of allRows(pool, mergedPrefix, mergedKey(after + 1)))
+    yield { number: key.readUInt32BE(1), merged: parsedMerged(payload) };
+}
+
 const metadataKey = (digest: Id): Buffer => Buffer.concat([metadataPrefix, idBuffer(digest)]);
 /** Metadata that was given out; without it the row goes. `digest`: the first 40 digits, which name its file. */
 export const metadataRow = (digest: Id, stored?: StoredMetadata): Row => ({
@@ -119,11 +151,18 @@ function* allRows(
   }
 }
 
+/** Digits of the numbers of merged files, so that names are in their order. */
+export const mergedDigits = 10;
+/** `generation`: of the merged files that the manifests may name; they are others for each. */
+const manifestName = (commit: Id, generation: number): string =>
+  `manifests/${base62(commit)}-${mappingVersion}${generation === 0 ? '' : `-g${generation}`}`;
 /** Names of a table's files below its folder. */
 export const namesOf = {
   data: (object: Id): string => `data/${base62(object)}-${mappingVersion}.parquet`,
-  manifestList: (commit: Id): string => `manifests/${base62(commit)}-${mappingVersion}.avro`,
-  manifest: (commit: Id, part: string): string => `manifests/${base62(commit)}-${mappingVersion}-${part}.avro`,
+  merged: (number: number): string => `merged/${String(number).padStart(mergedDigits, '0')}-${mappingVersion}.parquet`,
+  manifestList: (commit: Id, generation: number): string => `${manifestName(commit, generation)}.avro`,
+  manifest: (commit: Id, generation: number, part: string): string =>
+    `${manifestName(commit, generation)}-${part}.avro`,
   /** As engines name them, some of which look for the number. */
   metadata: (digest: Id): string => `metadata/00000-${digest}.metadata.json`,
 };

@@ -36,11 +36,14 @@ export interface Snapshot {
   readonly operation: 'append' | 'overwrite' | 'delete' | 'replace';
   readonly added: Sums;
   readonly deleted: Sums;
+  /** `files` and `bytes`: as many as objects have, without merged ones. */
   readonly total: Sums;
   /** How many of the table's columns it has. */
   readonly schema: number;
   /** Its manifest list, below the table's folder. */
   readonly manifests: string;
+  /** Of merged files that the manifests may name. */
+  readonly generation: number;
 }
 
 /** The id of a commit's snapshot: the first bits of a digest of its id, never 0. */
@@ -96,7 +99,11 @@ export interface HeldObjects {
 }
 
 /** The snapshots of a chain that can be read, the oldest first. */
-export const snapshotsOf = async (table: Table, chain: readonly DerivedCommit[]): Promise<readonly Snapshot[]> => {
+export const snapshotsOf = async (
+  table: Table,
+  chain: readonly DerivedCommit[],
+  generation = 0,
+): Promise<readonly Snapshot[]> => {
   const [newest] = chain;
   if (!newest) return [];
   const turns = new Turns();
@@ -117,7 +124,7 @@ export const snapshotsOf = async (table: Table, chain: readonly DerivedCommit[])
   const found: Omit<Snapshot, 'ms' | 'schema'>[] = [];
   for (const commit of chain) {
     const own = { added: sumsOf(table, commit.adds), deleted: sumsOf(table, commit.deletes) };
-    if (missing.size === 0) found.push({ ...snapshotOf(commit, own.added, own.deleted), total });
+    if (missing.size === 0) found.push({ ...snapshotOf(commit, generation, own), total });
     for (const id of commit.adds) missing.delete(id);
     if (commit !== chain.at(-1)) for (const id of commit.deletes) see(id);
     total = minus(plus(total, own.deleted), own.added);
@@ -142,7 +149,11 @@ const inOrder = (
   });
 };
 
-const snapshotOf = (commit: DerivedCommit, added: Sums, deleted: Sums): Omit<Snapshot, 'ms' | 'schema' | 'total'> => ({
+const snapshotOf = (
+  commit: DerivedCommit,
+  generation: number,
+  { added, deleted }: Pick<Snapshot, 'added' | 'deleted'>,
+): Omit<Snapshot, 'ms' | 'schema' | 'total'> => ({
   commit,
   id: snapshotId(commit.id),
   parent: commit.parent === zeroId ? undefined : snapshotId(commit.parent),
@@ -150,7 +161,8 @@ const snapshotOf = (commit: DerivedCommit, added: Sums, deleted: Sums): Omit<Sna
   operation: operationOf(commit, added, deleted),
   added,
   deleted,
-  manifests: namesOf.manifestList(commit.id),
+  manifests: namesOf.manifestList(commit.id, generation),
+  generation,
 });
 /** A rewrite that has the rows that it takes away changes no row. */
 const operationOf = (commit: DerivedCommit, added: Sums, deleted: Sums): Snapshot['operation'] => {
@@ -173,7 +185,8 @@ export const emptySnapshot = (table: Table): Snapshot => ({
   deleted: none,
   total: none,
   schema: 0,
-  manifests: namesOf.manifestList(zeroId),
+  manifests: namesOf.manifestList(zeroId, 0),
+  generation: 0,
 });
 
 const none: Sums = { files: 0, rows: 0, bytes: 0 };
@@ -210,7 +223,8 @@ class Turns {
 
 /** A snapshot as Iceberg's metadata have it. */
 export const snapshotJson = (snapshot: Snapshot, location: string): object => {
-  const { commit, id, parent, sequence, ms, operation, added, deleted, total, schema, manifests } = snapshot;
+  const { commit, id, parent, sequence, ms, operation, added, deleted, total, schema, manifests, generation } =
+    snapshot;
   return {
     'snapshot-id': id,
     ...(parent !== undefined && { 'parent-snapshot-id': parent }),
@@ -220,9 +234,12 @@ export const snapshotJson = (snapshot: Snapshot, location: string): object => {
       operation,
       ...counts('added', added),
       ...counts('deleted', deleted),
-      'total-data-files': String(total.files),
       'total-records': String(total.rows),
-      'total-files-size': String(total.bytes),
+      // Which merged files a commit has is known once its manifests are made, one by one.
+      ...(generation === 0 && {
+        'total-data-files': String(total.files),
+        'total-files-size': String(total.bytes),
+      }),
       'total-delete-files': '0',
       ...(commit && {
         'lake.commit': base62(commit.id),

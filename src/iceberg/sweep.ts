@@ -5,7 +5,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
-import { isCurrent, metadataOf, metadataRow, renditionRow, renditionsOf, rowsPerTurn } from './rows.ts';
+import { MergedFiles } from './merged.ts';
+import {
+  isCurrent,
+  mergedOf,
+  mergedRow,
+  metadataOf,
+  metadataRow,
+  renditionRow,
+  renditionsOf,
+  rowsPerTurn,
+} from './rows.ts';
 
 /**
  * At a start, before any file is made: files that no row names go, and rows whose file is not there or of an earlier
@@ -23,6 +33,14 @@ export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectSto
       if (!isCurrent(rendition) || !there.has(rendition.file)) lost.push(renditionRow(object));
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
+    const files = new MergedFiles();
+    for (const { number, merged } of mergedOf(pool)) {
+      if (++rows % rowsPerTurn === 0) await nextTurn();
+      if (!merged) continue;
+      // One whose parts are lost cannot be told of either.
+      if (isCurrent(merged) && there.has(merged.file) && files.add(number, merged.parts)) named.add(merged.file);
+      else lost.push(mergedRow(number, 'gone'));
+    }
     for (const { digest } of metadataOf(pool)) {
       named.add(digest);
       if (!there.has(digest)) lost.push(metadataRow(digest));
@@ -38,12 +56,18 @@ interface SweepTimes {
   readonly nowMs: number;
 }
 
-/** What is to go of one table. Gives the objects whose files are gone. */
+/** What is gone of a table. `merged`: numbers. */
+interface Swept {
+  readonly objects: readonly Id[];
+  readonly merged: readonly number[];
+}
+
+/** What is to go of one table. Gives what is gone. */
 export const sweepTable = async (
   pool: DerivedPool,
   store: ObjectStore,
   { graceMs, nowMs }: SweepTimes,
-): Promise<readonly Id[]> => {
+): Promise<Swept> => {
   const rows: Parameters<DerivedPool['write']>[0][number][] = [];
   const gone: Id[] = [];
   const files = new Map<Id, boolean>();
@@ -60,6 +84,20 @@ export const sweepTable = async (
       rows.push(renditionRow(object, { ...rendition, goneMs: nowMs }));
     if (++seen % rowsPerTurn === 0) await nextTurn();
   }
+  const merged: number[] = [];
+  const tiers = new MergedFiles();
+  for (const { number, merged: file } of mergedOf(pool)) {
+    if (++seen % rowsPerTurn === 0) await nextTurn();
+    if (!file) continue;
+    tiers.add(number, file.parts);
+    const since = file.goneMs;
+    if (since !== undefined && since + graceMs <= nowMs) {
+      rows.push(mergedRow(number, 'gone'));
+      merged.push(number);
+      files.set(file.file, true);
+    } else if (since === undefined && tiers.objectsOf(number).some((id) => pool.isVacuumed(id)))
+      rows.push(mergedRow(number, { ...file, goneMs: nowMs }));
+  }
   const metadata = [...metadataOf(pool)].sort((a, b) => a.stored.ms - b.stored.ms);
   // The newest may be what is given out yet, unchanged since.
   for (const { digest, stored } of metadata.slice(0, -metadataKept))
@@ -69,7 +107,7 @@ export const sweepTable = async (
     }
   if (rows.length > 0) await pool.write(rows);
   for (const [file, isOver] of files) if (isOver) await store.delete(file);
-  return gone;
+  return { objects: gone, merged };
 };
 /** As many as are kept in memory, so that none of those goes. */
 const metadataKept = 64;

@@ -7,15 +7,19 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
+import { zeroId } from '../lake/ksuid.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import type { DerivedPool, Id, ObjectMeta } from '../lake/lake.types.ts';
 import { type TableColumn, ColumnSet, restKey } from './columns.ts';
+import { MergedFiles, type MergePlan, mergePlans } from './merged.ts';
 import type { GivenColumns, RenderedFile, RenderRequest, WantedColumns } from './render.types.ts';
 import {
   type Rendition,
   columnsRow,
   isCurrent,
   mappingVersion,
+  mergedOf,
+  mergedRow,
   readColumns,
   readRendition,
   renditionRow,
@@ -43,8 +47,11 @@ export class Table {
   readonly pool: DerivedPool;
   private readonly turns: RenderTurns;
   private readonly set: ColumnSet;
+  readonly merged = new MergedFiles();
   private readonly known = new Map<Id, KnownRendition>();
   private readonly making = new Map<Id, Promise<void>>();
+  private readonly heads = new Set<Id>();
+  private merging: Promise<void> | undefined;
   private registering: Promise<unknown> = Promise.resolve();
   private reading: Promise<void> | undefined;
 
@@ -74,6 +81,10 @@ export class Table {
     let rows = 0;
     for (const { object, rendition } of renditionsOf(this.pool)) {
       if (isCurrent(rendition)) this.note(object, rendition);
+      if (++rows % rowsPerTurn === 0) await nextTurn();
+    }
+    for (const { number, merged } of mergedOf(this.pool)) {
+      this.merged.add(number, merged && isCurrent(merged) ? merged.parts : undefined);
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
   }
@@ -136,7 +147,7 @@ export class Table {
     if (objects.length === 0) return;
     try {
       const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
-      await this.keep(await this.turns.render({ objects, table: this.columns, register }));
+      await this.keep(await this.turns.render({ objects, isMerged: false, table: this.columns, register }), objects);
     } catch (fault) {
       // A vacuum may have come in between, or one of many be damaged.
       const left = objects.filter(({ id }) => !this.pool.isVacuumed(id));
@@ -148,13 +159,53 @@ export class Table {
       if (faults.length > 0) throw faults[0];
     }
   }
-  private async keep({ file, columns, parts }: RenderedFile): Promise<void> {
-    const made = parts.map(({ object, at, figures }) => ({
-      object,
+  private async keep({ file, columns, parts }: RenderedFile, objects: readonly ObjectMeta[]): Promise<void> {
+    const made = parts.map(({ at, figures }, i) => ({
+      object: objects[i]!.id,
       rendition: { file, at, schema: columns, mapping: mappingVersion, ...figures } satisfies Rendition,
     }));
     await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
     for (const { object, rendition } of made) this.note(object, rendition);
+  }
+
+  /** Merges the small files of these commits (merged.ts), one after the other, as long as there are any. */
+  merge(commits: Iterable<Id>): Promise<void> {
+    for (const commit of commits) if (commit !== zeroId) this.heads.add(commit);
+    return (this.merging ??= this.mergeHeads().finally(() => (this.merging = undefined)));
+  }
+  private async mergeHeads(): Promise<void> {
+    await this.ready();
+    for (const commit of this.heads) {
+      this.heads.delete(commit);
+      const release = await this.pool.hold(commit);
+      try {
+        for (let plans = await this.plans(commit); plans.length > 0; plans = await this.plans(commit))
+          for (const plan of plans) await this.turns.take(() => this.makeMerged(plan), false);
+      } finally {
+        release();
+      }
+    }
+  }
+  private async plans(commit: Id): Promise<readonly MergePlan[]> {
+    const metas = new Map<Id, ObjectMeta>();
+    let seen = 0;
+    for (const meta of await this.pool.objects(commit)) {
+      if (this.known.has(meta.id) && !this.pool.isVacuumed(meta.id)) metas.set(meta.id, meta);
+      if (++seen % rowsPerTurn === 0) await nextTurn();
+    }
+    return mergePlans(this.merged, metas);
+  }
+  private async makeMerged({ parts, objects }: MergePlan): Promise<void> {
+    const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
+    const bodies = objects.flatMap(({ id }) => this.pool.object(id, true) ?? []);
+    const made = await this.turns.render({ objects: bodies, isMerged: true, table: this.columns, register });
+    const figures = made.parts[0]?.figures;
+    if (!figures || bodies.length !== objects.length) throw new Error('a merged file has all of its objects');
+    // The columns are those that the objects' own files have: the table need not have more.
+    const schema = objects.reduce((n, { id }) => Math.max(n, this.known.get(id)?.schema ?? 0), 0);
+    const number = this.merged.generation + 1;
+    await this.pool.write([mergedRow(number, { file: made.file, schema, mapping: mappingVersion, parts, ...figures })]);
+    this.merged.add(number, parts);
   }
 
   /** One after the other: what is added first is durable before others see it. */

@@ -118,7 +118,12 @@ export type TaskRequest =
       readonly isKin: boolean;
     }
   /** `table`: the columns that the table has. */
-  | { readonly kind: 'render'; readonly objects: readonly ObjectMeta[]; readonly table: readonly TableColumn[] }
+  | {
+      readonly kind: 'render';
+      readonly objects: readonly ObjectMeta[];
+      readonly isMerged: boolean;
+      readonly table: readonly TableColumn[];
+    }
   | { readonly kind: 'compile'; readonly text: string; readonly indexBase?: 0 | 1 }
   /** Helps a task of another thread: what is to be done comes and goes over the port, until it closes. */
   | { readonly kind: 'part'; readonly of: PartOf; readonly port: MessagePort };

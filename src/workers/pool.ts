@@ -193,10 +193,14 @@ class Workers implements WorkerPool {
     );
   }
 
-  render({ objects, table, register, signal }: RenderRequest): Promise<RenderedFile> {
+  render({ objects, isMerged, table, register, signal }: RenderRequest): Promise<RenderedFile> {
     const session = this.scheduler.session();
     session.renderFor(register);
-    return this.scheduler.outcome<RenderedFile>({ kind: 'render', objects, table }, session, signal ? { signal } : {});
+    return this.scheduler.outcome<RenderedFile>(
+      { kind: 'render', objects, isMerged, table },
+      session,
+      signal ? { signal } : {},
+    );
   }
 
   compile(text: string, lake = this.lake, indexBase?: 0 | 1): Promise<CompileReply> {

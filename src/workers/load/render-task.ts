@@ -15,26 +15,27 @@ import { opened } from './rewrite-task.ts';
 
 type RenderTask = Extract<TaskRequest, { kind: 'render' }>;
 
-/** Writes one file with all of these objects, each a Parquet file of its own in there. */
+/** Writes one file with all of these objects, each a Parquet file of its own in there, or one of them all. */
 export const runRender = async (
   task: Task,
-  { objects, table }: RenderTask,
+  { objects, isMerged, table }: RenderTask,
   store: ObjectStore,
   files: ObjectStore,
 ): Promise<RenderedFile> => {
   const wanted: (readonly TableColumn[])[] = [];
   const sources: Source[] = [];
   const known = new ColumnSet(table);
+  // Of many, which are small, each is read once.
+  const areKept = objects.length > 1 && objects.reduce((n, { size }) => n + size, 0) <= keptBytesMax;
   for (const meta of objects) {
     const survey = new Survey(known, table.length);
-    // Of many, which are small, each is read once.
     const kept: Vector[] = [];
     await eachBlock(task, await opened(meta, store), (rows) => {
       survey.add(rows);
-      if (objects.length > 1) kept.push(rows);
+      if (areKept) kept.push(rows);
     });
     wanted.push(survey.columns());
-    sources.push(objects.length > 1 ? kept : async () => opened(meta, store));
+    sources.push(areKept ? kept : async () => opened(meta, store));
   }
   const given = await task.call({ kind: 'columns', wanted: { known: table.length, objects: wanted } });
   const all = new ColumnSet(given.table);
@@ -43,11 +44,13 @@ export const runRender = async (
   const parts: RenderedPart[] = [];
   try {
     let at = 0;
-    for (const [i, { id }] of objects.entries()) {
-      const figures = await writeObject(task, sources[i] ?? [], sink, new FileColumns(all, given.objects[i] ?? []));
-      parts.push({ object: id, at, figures });
+    const write = async (own: readonly Source[], ids: Iterable<number>): Promise<void> => {
+      const figures = await writeParquet(task, own, sink, new FileColumns(all, ids));
+      parts.push({ at, figures });
       at += figures.bytes;
-    }
+    };
+    if (isMerged) await write(sources, new Set(given.objects.flat()));
+    else for (const [i, source] of sources.entries()) await write([source], given.objects[i] ?? []);
     task.signal.throwIfAborted();
   } catch (error) {
     await sink.abort();
@@ -57,12 +60,14 @@ export const runRender = async (
   return { file, columns: given.table.length, parts };
 };
 
+/** Bytes of objects that are kept in memory between their survey and their file. */
+const keptBytesMax = 8 << 20;
 /** The rows of an object: those that are in memory, or where they are read. */
 type Source = readonly Vector[] | (() => Promise<ObjectReader>);
 
-const writeObject = async (
+const writeParquet = async (
   task: Task,
-  source: Source,
+  sources: readonly Source[],
   sink: ObjectSink,
   columns: FileColumns,
 ): Promise<RenderedPart['figures']> => {
@@ -73,9 +78,15 @@ const writeObject = async (
   const add = (rows: Vector): void => {
     give(writer.add(rows));
   };
-  if (typeof source === 'function') await eachBlock(task, await source(), add);
+  for (const source of sources) {
+    writer.next();
+    if (typeof source === 'function') await eachBlock(task, await source(), add);
+    else
+      working(task.signal, () => {
+        source.forEach(add);
+      });
+  }
   working(task.signal, () => {
-    if (typeof source !== 'function') source.forEach(add);
     give(writer.end());
   });
   await task.breathe();
