@@ -70,12 +70,15 @@ const rowsOf = async (lake: TableLake, files: readonly ReadEntry[]): Promise<rea
     });
   return texts.sort();
 };
-/** The table once nothing is left to merge. */
-const settled = async (lake: TableLake): ReturnType<typeof loaded> => {
-  for (let before = ''; ; ) {
+/** The table once so many files were merged. */
+const settled = async (lake: TableLake, generation: number): ReturnType<typeof loaded> => {
+  for (;;) {
     const metadata = await loaded(lake.catalogue, 'p');
-    if (metadata.answer.etag === before) return metadata;
-    before = metadata.answer.etag;
+    const [, reached = '0'] = /-g(\d+)/.exec(metadata.snapshots.at(-1)!['manifest-list']) ?? [];
+    if (Number(reached) >= generation) return metadata;
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
   }
 };
 
@@ -83,7 +86,7 @@ test('small commits are read in few files, and every snapshot has the rows of it
   const lake = await openTableLake(await folder());
   const pool = await poolOf(lake);
   await commits(lake, pool, 0, 70);
-  const { snapshots } = await settled(lake);
+  const { snapshots } = await settled(lake, 2);
   const head = await filesOf(lake, snapshots.at(-1)!);
   expect(head.filter(isMerged)).toHaveLength(2);
   expect(head).toHaveLength(2 + 70 - 2 * mergedAtOnce);
@@ -106,13 +109,13 @@ test('a delete, another branch, a merge and a revert: snapshots have what their 
   const fork = (await pool.sums('main')).commit;
   await pool.createBranch('dev', fork);
   await commits(lake, pool, 40, 80, 'dev');
-  await settled(lake);
+  await settled(lake, 2);
   await pool.deleteWhere('main', lake.workers.prepareDelete('ts == 3'));
   await commits(lake, pool, 80, 120);
-  await settled(lake);
+  await settled(lake, 2);
   await pool.merge('main', 'dev');
   await pool.revert('main', fork);
-  const { snapshots } = await settled(lake);
+  const { snapshots } = await settled(lake, 3);
   for (const snapshot of snapshots) {
     const files = await filesOf(lake, snapshot);
     const { records } = await pool.sums(snapshot.summary['lake.commit']!);
@@ -135,7 +138,7 @@ test('values of any shape are in the columns where the files of their objects ha
     if (!texts.some((text) => text.includes('__proto__'))) await lake.load(pool, texts.join('\n'));
   }
   await commits(lake, pool, 100, 101 + mergedAtOnce);
-  const { snapshots } = await settled(lake);
+  const { snapshots } = await settled(lake, 2);
   const head = snapshots.at(-1)!;
   const files = await filesOf(lake, head);
   expect(files.filter(isMerged).length).toBeGreaterThan(1);
@@ -148,7 +151,7 @@ describe('what becomes of merged files', () => {
     const before = await openTableLake(directory);
     const pool = await poolOf(before);
     await commits(before, pool, 0, 40);
-    const { answer } = await settled(before);
+    const { answer } = await settled(before, 1);
     await before.close();
     const again = await openTableLake(directory);
     expect((await loaded(again.catalogue, 'p')).answer.json).toBe(answer.json);
@@ -160,7 +163,7 @@ describe('what becomes of merged files', () => {
     const lost = files.find(({ name }) => name.includes(base62(merged!.file)) || name.includes(merged!.file));
     await rm(join(lost!.parentPath, lost!.name));
     const last = await openTableLake(directory);
-    const { snapshots } = await settled(last);
+    const { snapshots } = await settled(last, 2);
     const head = await filesOf(last, snapshots.at(-1)!);
     expect(head.filter(isMerged)).toHaveLength(1);
     expect(head.find(isMerged)!.path).toContain(`merged/0000000002-${mappingVersion}.parquet`);
@@ -171,7 +174,7 @@ describe('what becomes of merged files', () => {
     const lake = await openTableLake(await folder(), { graceMs: 1000 });
     const pool = await poolOf(lake);
     await commits(lake, pool, 0, 34);
-    const { snapshots } = await settled(lake);
+    const { snapshots } = await settled(lake, 1);
     const merged = (await filesOf(lake, snapshots.at(-1)!)).find(isMerged)!;
     const path = merged.path.slice('s3://lake/'.length);
     expect((await lake.catalogue.list('', { max: 1000 })).map((entry) => entry.path)).toContain(path);
@@ -185,7 +188,7 @@ describe('what becomes of merged files', () => {
     expect(await lake.catalogue.file(path)).toBeDefined();
     await lake.catalogue.sweep(Date.now() + 2000);
     expect(await lake.catalogue.file(path)).toBeUndefined();
-    const after = await settled(lake);
+    const after = await settled(lake, 1);
     expect(rowsIn(await filesOf(lake, after.snapshots.at(-1)!))).toBe(33);
   });
 });
