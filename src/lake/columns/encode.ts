@@ -71,6 +71,8 @@ export interface ObjectTables {
   readonly dictionaries?: Map<string, ColumnDictionary>;
   /** Only for columns that come with a dictionary. */
   readonly onlyGiven?: true;
+  /** The same, and those that come with one keep it, however few rows of it are left. */
+  readonly keepsEncodings?: true;
   /** Told of an encoding that objects before this version do not have. */
   readonly newer?: (version: number) => void;
 }
@@ -230,7 +232,8 @@ class BlockEncoder {
     if (p.width > 0) this.segment(p.bytes);
   }
 
-  private bytes(v: BytesVector, path: string): Layout {
+  /** `isCoded`: it came with a dictionary. */
+  private bytes(v: BytesVector, path: string, isCoded = false): Layout {
     const out = this.directory;
     const layout: Layout = { form: 'bytes', type: v.type };
     if (isOneRun(v.offsets, v.bytes, v.length)) {
@@ -242,7 +245,9 @@ class BlockEncoder {
     }
     if (v.length >= dictionaryRowsMin) {
       if (this.times(v)) return layout;
-      const dictionary = this.tables.onlyGiven ? undefined : this.dictionary(v.type, path);
+      const { onlyGiven, keepsEncodings } = this.tables;
+      const isWanted = keepsEncodings ? isCoded : !onlyGiven;
+      const dictionary = isWanted ? this.dictionary(v.type, path) : undefined;
       const codes = dictionary?.codesOf(v);
       if (dictionary && codes) {
         this.dictionaryCodes(dictionary, codes);
@@ -311,7 +316,8 @@ class BlockEncoder {
 
   /** A column that comes with a dictionary: its values are looked up once each. */
   private coded(v: DictionaryVector, values: BytesVector, path: string): Layout {
-    if (v.length < dictionaryRowsMin || values.length > v.length) return this.bytes(flatten(v) as BytesVector, path);
+    if (v.length < dictionaryRowsMin || values.length > v.length)
+      return this.bytes(flatten(v) as BytesVector, path, true);
     const dictionary = this.dictionary(values.type, path);
     if (!dictionary || dictionary.retired) return this.bytes(flatten(v) as BytesVector, path);
     const used = new Uint8Array(values.length);

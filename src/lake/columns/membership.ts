@@ -5,6 +5,7 @@
  * The hash is a part of the format: stored filters are useless when it changes.
  */
 import type { BytesVector } from '../../vectors/vector.ts';
+import { viewOf } from './words.ts';
 
 const bitsOfRow = 10;
 
@@ -15,14 +16,15 @@ export const filterOf = (v: BytesVector): Uint32Array => {
   return words;
 };
 const addAll = (words: Uint32Array, bytes: Uint8Array, offsets: Uint32Array, length: number): void => {
+  const view = viewOf(bytes);
   for (let i = 0; i < length; i++) {
-    const h = hash(bytes, offsets[i]!, offsets[i + 1]!);
+    const h = hash(view, offsets[i]!, offsets[i + 1]!);
     words[placeOf(h, words.length)]! |= maskOf(h);
   }
 };
 /** False only if the value is certainly not there. */
 export const mayHold = (words: Uint32Array, value: Uint8Array): boolean => {
-  const h = hash(value, 0, value.length);
+  const h = hash(viewOf(value), 0, value.length);
   const mask = maskOf(h);
   return (words[placeOf(h, words.length)]! & mask) === mask;
 };
@@ -32,14 +34,14 @@ const maskOf = (h: number): number => {
   const m = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d);
   return (1 << (m & 31)) | (1 << ((m >>> 5) & 31)) | (1 << ((m >>> 10) & 31)) | (1 << ((m >>> 15) & 31));
 };
-const hash = (bytes: Uint8Array, start: number, end: number): number => {
+const hash = (view: DataView, start: number, end: number): number => {
   let h = 0x811c9dc5 ^ (end - start);
   let i = start;
   for (; i + 4 <= end; i += 4) {
-    h = Math.imul(h ^ (bytes[i]! | (bytes[i + 1]! << 8) | (bytes[i + 2]! << 16) | (bytes[i + 3]! << 24)), 0x9e3779b1);
+    h = Math.imul(h ^ view.getInt32(i, true), 0x9e3779b1);
     h ^= h >>> 15;
   }
-  for (; i < end; i++) h = Math.imul(h ^ bytes[i]!, 0x01000193);
+  for (; i < end; i++) h = Math.imul(h ^ view.getUint8(i), 0x01000193);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return h ^ (h >>> 16);

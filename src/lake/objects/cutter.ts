@@ -25,6 +25,8 @@ export interface SortKeys {
   readonly keys: readonly (readonly string[])[];
   readonly order: SortOrder /** Rows of a block at most; default: as many as its format allows. */;
   readonly blockRows?: number;
+  /** The rows are of an object, whose columns have dictionaries where these pay. */
+  readonly keepsEncodings?: boolean;
 }
 /** The objects of a load in their order, with their rows and encoded bytes in sum. */
 export interface SortedObjects {
@@ -140,7 +142,7 @@ export class ObjectCutter {
     const batch = concat(this.held);
     this.held = [];
     this.heldRows = 0;
-    this.object ??= new OpenObject(this.store, this.rowsExpected, this.options.order);
+    this.object ??= new OpenObject(this.store, this.rowsExpected, this.options);
     const column = keyColumn(batch, this.options.keys[0] ?? []);
     const first = valueAt(column, 0);
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
@@ -181,14 +183,14 @@ class OpenObject {
   private firstKey = nullSortKey;
   private lastKey = nullSortKey;
 
-  constructor(store: ObjectStore, rowsExpected: number, order: SortOrder) {
+  constructor(store: ObjectStore, rowsExpected: number, { order, keepsEncodings = false }: SortKeys) {
     this.store = store;
     this.order = order;
     this.writer = new ObjectWriter(
       (chunk) => {
         this.write(chunk);
       },
-      { rowsExpected },
+      { rowsExpected, keepsEncodings },
     );
   }
 

@@ -28,6 +28,8 @@ interface ObjectWriterOptions {
   readonly rowsExpected: number;
   /** It is read once and gone: dictionaries are not looked for, those that columns come with are kept. */
   readonly temporary?: true;
+  /** Columns that come without a dictionary get none: it was found out before that none pays. */
+  readonly keepsEncodings?: boolean;
 }
 
 /**
@@ -77,11 +79,12 @@ export class ObjectWriter {
       types: this.types,
       dictionaries: this.dictionaries,
       ...(options.temporary && { onlyGiven: true }),
+      ...(options.keepsEncodings && { keepsEncodings: true }),
       newer: (version) => {
         this.version = Math.max(this.version, version);
       },
     };
-    if (!options.temporary) this.trial = [];
+    if (!options.temporary && !options.keepsEncodings) this.trial = [];
     this.write(header);
   }
 

@@ -39,6 +39,7 @@ import type { Task } from '../task.ts';
 import { rewritten } from './rewrite-task.ts';
 import { sortingOf } from './task.ts';
 import { isTrue } from './upsert.ts';
+import { othersThan, withoutRows } from './without-rows.ts';
 
 type DeleteTask = Extract<TaskRequest, { kind: 'delete' }>;
 type UpdateTask = Extract<TaskRequest, { kind: 'update' }>;
@@ -321,7 +322,8 @@ class Changer {
   async changed(meta: ObjectMeta): Promise<readonly ObjectMeta[] | undefined> {
     const { pool, task, tools } = this;
     const reader = await openReader(this.source, meta);
-    return rewritten({ task, tools, pool }, meta, reader, async (block, read) => {
+    const keepsEncodings = !this.change.put;
+    return rewritten({ task, tools, pool, keepsEncodings }, meta, reader, async (block, read) => {
       if (!(await mayMatch(this.change, reader, block, pool.order))) return undefined;
       const first = this.columns && (await this.matched(await reader.read(block, this.columns)));
       if (first?.length === 0) return undefined;
@@ -337,19 +339,22 @@ class Changer {
     const result = flatten(await working(signal, () => this.change.matches(rows)));
     const out = new Uint32Array(rows.length);
     let count = 0;
-    for (let i = 0; i < rows.length; i++) if (isTrue(result, i)) out[count++] = i;
+    if (result.form === 'bool') {
+      const values = result.values.subarray(0, rows.length);
+      for (let i = values.indexOf(1); i >= 0; i = values.indexOf(1, i)) while (values[i] === 1) out[count++] = i++;
+    } else for (let i = 0; i < rows.length; i++) if (isTrue(result, i)) out[count++] = i;
     return out.subarray(0, count);
   }
 
   /** The rows of a block that stay where they are. */
   private async after(rows: Vector, matched: Uint32Array): Promise<Vector> {
     const { put } = this.change;
+    if (!put) return withoutRows(rows, matched);
     const others = othersThan(matched, rows.length);
-    if (!put) return take(rows, others);
     const changed = await this.put(put, matched.length === rows.length ? rows : take(rows, matched));
     if (this.moved) {
       await this.moved.add(changed);
-      return take(rows, others);
+      return withoutRows(rows, matched);
     }
     if (others.length === 0) return changed;
     const places = new Uint32Array(rows.length);
@@ -375,17 +380,6 @@ class Changer {
     return changed;
   }
 }
-
-const othersThan = (matched: Uint32Array, rows: number): Uint32Array => {
-  const others = new Uint32Array(rows - matched.length);
-  let at = 0;
-  let next = 0;
-  for (let row = 0; row < rows; row++) {
-    if (matched[next] === row) next++;
-    else others[at++] = row;
-  }
-  return others;
-};
 
 /** A row keeps what it has rather than become an error. */
 export const refuseErrors = (values: Vector, field: string): void => {

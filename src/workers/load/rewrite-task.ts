@@ -28,6 +28,8 @@ interface RewriteTools {
   readonly task: Task;
   readonly tools: WorkerTools;
   readonly pool: PoolLayout;
+  /** Rows go, and no other comes: how columns are encoded need not be found out again. */
+  readonly keepsEncodings?: boolean;
 }
 /**
  * The object's rows as they are after `change`, as new objects; undefined if it changes none. It is asked once for each
@@ -35,12 +37,13 @@ interface RewriteTools {
  * `read` are read only if they have to be kept.
  */
 export const rewritten = async (
-  { task, tools, pool }: RewriteTools,
+  { task, tools, pool, keepsEncodings = false }: RewriteTools,
   meta: ObjectMeta,
   reader: ObjectReader,
   change: (block: number, read: () => Promise<Vector>) => Promise<Vector | undefined>,
 ): Promise<readonly ObjectMeta[] | undefined> => {
-  const cutter = new ObjectCutter(pool, tools.objects, pool.threshold);
+  const { keys, order } = pool;
+  const cutter = new ObjectCutter({ keys, order, keepsEncodings }, tools.objects, pool.threshold);
   cutter.expect(meta.count, inMemory(meta));
   let found = false;
   try {

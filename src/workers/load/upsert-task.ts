@@ -21,7 +21,8 @@ import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
 import { type RowChange, changeRows } from './change-task.ts';
-import { type Keys, keysOf } from './upsert.ts';
+import { KeyPlaces } from './key-places.ts';
+import { keysOf } from './upsert.ts';
 
 /** Finds the rows of these identities and writes their objects without them. */
 export const runUpsert = async (
@@ -50,21 +51,24 @@ export const runUpsert = async (
 };
 
 /** The rows of these identities, as `keysOf` has them. */
-export const ofIdentities = (all: Vector, identity: Identity, pool: Pick<PoolLayout, 'keys'>): RowChange => {
+export const ofIdentities = (all: Vector, identity: Identity, pool: Pick<PoolLayout, 'keys' | 'order'>): RowChange => {
   const table = new ColumnCodes();
   table.codes(all);
   const columns = identity.map((_, i) => keyColumn(all, [String(i)]));
   const size = table.size;
-  const isKnown = ({ values, has }: Keys): Vector => {
+  const at = identity.findIndex((path) => path.join('\u0000') === pool.keys[0]?.join('\u0000'));
+  const places = at >= 0 ? new KeyPlaces(columns[at]!, identity[at]!, pool.order) : undefined;
+  const isKnown = (rows: Vector): Vector => {
+    const found = new Uint8Array(rows.length);
+    const maybe = places?.in(rows);
+    const { values, has } = keysOf(maybe ? take(rows, maybe) : rows, identity);
     const codes = table.codes(values, false);
-    const found = new Uint8Array(has.length);
-    for (let row = 0; row < found.length; row++) found[row] = has[row]! & (codes[row]! < size ? 1 : 0);
+    for (let k = 0; k < has.length; k++) if (has[k] === 1 && codes[k]! < size) found[maybe ? maybe[k]! : k] = 1;
     return { form: 'bool', length: found.length, values: found };
   };
-  const at = identity.findIndex((path) => path.join('\u0000') === pool.keys[0]?.join('\u0000'));
   const pruner = prunerOf(identity, columns);
   return {
-    matches: (rows) => isKnown(keysOf(rows, identity)),
+    matches: isKnown,
     columns: identity,
     ...(at >= 0 && { mayHold: spanTest(columns[at]!) }),
     ...(pruner && { pruner }),

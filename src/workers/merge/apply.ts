@@ -7,7 +7,7 @@
 import assert from 'node:assert';
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
 import { Memory } from '../../exec/operators/build.ts';
-import type { ObjectMeta } from '../../lake/lake.types.ts';
+import type { ObjectMeta, SortOrder } from '../../lake/lake.types.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { sortIntoObjects } from '../../lake/load/sort.ts';
@@ -18,8 +18,10 @@ import { working } from '../../vectors/stop.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { leftRows } from '../diff/diff.ts';
+import { KeyPlaces } from '../load/key-places.ts';
 import { opened, rewritten } from '../load/rewrite-task.ts';
 import { sortingWithin } from '../load/task.ts';
+import { withoutRows } from '../load/without-rows.ts';
 import type { PoolLayout } from '../messages.ts';
 import type { WorkerTools } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
@@ -63,7 +65,7 @@ export const takeOut = async (rows: RowList, source: ScanSource, given: ApplyToo
 };
 
 const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: ApplyTools): Promise<Applied> => {
-  const taker = working(task.signal, () => new Taker(rows, pool.keys[0] ?? []));
+  const taker = working(task.signal, () => new Taker(rows, pool.keys[0] ?? [], pool.order));
   const removes: string[] = [];
   const adds: ObjectMeta[] = [];
   try {
@@ -72,10 +74,12 @@ const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: 
       for (const meta of page.objects) {
         if (taker.left === 0 || !taker.mayBeIn(meta)) continue;
         const reader = await opened(meta, tools.objects);
-        const rest = await rewritten({ task, tools, pool }, meta, reader, async (_, read) => {
+        const rest = await rewritten({ task, tools, pool, keepsEncodings: true }, meta, reader, async (_, read) => {
           const rows = await read();
-          const stay = working(task.signal, () => taker.staying(rows));
-          return stay.length < rows.length ? take(rows, stay) : undefined;
+          return working(task.signal, () => {
+            const gone = taker.going(rows);
+            return gone.length > 0 ? withoutRows(rows, gone) : undefined;
+          });
         });
         if (!rest) continue;
         removes.push(meta.id);
@@ -96,15 +100,17 @@ const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: 
 class Taker {
   private readonly path: readonly string[];
   private readonly keys = new ColumnCodes();
+  private readonly places: KeyPlaces;
   private readonly values = new ColumnCodes();
   private readonly counts: Uint32Array;
   private readonly first: Uint8Array;
   private readonly last: Uint8Array;
   left: number;
-  constructor(rows: Vector, path: readonly string[]) {
+  constructor(rows: Vector, path: readonly string[], order: SortOrder) {
     this.path = path;
     this.left = rows.length;
     const keys = keyColumn(rows, path);
+    this.places = new KeyPlaces(keys, path, order);
     this.keys.codes(keys);
     const codes = this.values.codes(rows);
     this.counts = new Uint32Array(this.values.size);
@@ -118,28 +124,27 @@ class Taker {
   mayBeIn({ min, max }: ObjectMeta): boolean {
     return compareBytes(min.sort, this.last) <= 0 && compareBytes(max.sort, this.first) >= 0;
   }
-  /** Rows of a batch that stay. */
-  staying(rows: Vector): Uint32Array {
+  /** Rows of a block that go, which then are taken. */
+  going(rows: Vector): Uint32Array {
+    const places = this.places.in(rows) ?? this.placesOfKeys(rows);
+    const gone = new Uint32List();
+    if (places.length === 0) return gone.done();
+    const codes = this.values.codes(take(rows, places), false);
+    for (let n = 0; n < places.length; n++) {
+      const code = codes[n]!;
+      if (code >= this.counts.length || this.counts[code] === 0) continue;
+      this.counts[code]!--;
+      this.left--;
+      gone.push(places[n]!);
+    }
+    return gone.done();
+  }
+  private placesOfKeys(rows: Vector): Uint32Array {
     const keys = this.keys.codes(keyColumn(rows, this.path), false);
     const known = this.keys.size;
-    const maybe = new Uint32List();
-    for (let i = 0; i < keys.length; i++) if (keys[i]! < known) maybe.push(i);
-    const places = maybe.done();
-    const goes = new Uint8Array(rows.length);
-    if (places.length > 0) {
-      const codes = this.values.codes(take(rows, places), false);
-      for (let n = 0; n < places.length; n++) {
-        const code = codes[n]!;
-        if (code >= this.counts.length || this.counts[code] === 0) continue;
-        this.counts[code]!--;
-        this.left--;
-        goes[places[n]!] = 1;
-      }
-    }
-    const stay = new Uint32Array(rows.length);
-    let n = 0;
-    for (let i = 0; i < goes.length; i++) if (goes[i] === 0) stay[n++] = i;
-    return stay.subarray(0, n);
+    const places = new Uint32List();
+    for (let i = 0; i < keys.length; i++) if (keys[i]! < known) places.push(i);
+    return places.done();
   }
 }
 
