@@ -18,7 +18,7 @@ import { Checkpoints } from './tables/checkpoints.ts';
 import { LakeDraws, lastDrawn } from './draws.ts';
 import { Feed } from './feed.ts';
 import { takeFollowed } from './followed.ts';
-import { base62, idBuffer, idOfBytes, parseId, threadIds, zeroId } from './ksuid.ts';
+import { idBuffer, idOfBytes, threadIds, zeroId } from './ksuid.ts';
 import type {
   BranchRecord,
   CreatePoolRequest,
@@ -50,7 +50,6 @@ import type {
   ViewVersion,
 } from './lake.types.ts';
 import { openDiff } from './commits/diff.ts';
-import { lineageIsWhole } from './commits/lineage.ts';
 import { type Lock, lockLake } from './lock.ts';
 import { killPoint } from './kill-points.ts';
 import { allRows, writeBase } from './log/base.ts';
@@ -62,21 +61,20 @@ import { Packer } from './objects/packer.ts';
 import { Mailbox } from './pool/mailbox.ts';
 import { derivedPool } from './pool/derived.ts';
 import { PoolFace } from './pool/pool.ts';
+import { Pools } from './pool/pools.ts';
 import { PoolStore, type Stores } from './pool/store.ts';
 import { transact, transactAgain, type TransactionHost } from './pool/transaction.ts';
 import { findOrphans, purgePool } from './objects/purge.ts';
 import { markClosed, openFollowed, openTables } from './repair/recovery.ts';
 import { tablesFolder } from './repair/replay.ts';
-import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from './tables/rows.ts';
 import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
 import type { FollowingLake, LakeFollower, LakeStore } from './store/store.types.ts';
-import { type Change, identityVersion, type KeyValue, StoreFailure, type Tables } from './tables/tables.ts';
+import { StoreFailure, type Tables } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
-import { movedView, Views } from './views.ts';
+import { changeView } from './view-changes.ts';
+import { Views } from './views.ts';
 
-const seekStrideDefault = 65536;
-const thresholdDefault = 524_288_000;
 const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
 const eventsKeptMaxDefault = 10_000;
@@ -95,11 +93,8 @@ class OpenLake implements Lake {
   private readonly options: LakeOptions;
   private readonly draws: Draws;
   private readonly clockDraws: LakeDraws;
-  /** Pools whose own row is damaged: without it nothing of them can be found. */
-  private readonly lostPools: UnreadablePool[] = [];
   private readonly actor: Actor<typeof lakeMachine>;
-  private readonly facesById = new Map<Id, PoolFace>();
-  private readonly names = new Map<string, PoolFace>();
+  private readonly poolTable: Pools;
   private viewTable!: Views;
   private readonly waiting = new Map<
     number,
@@ -139,6 +134,14 @@ class OpenLake implements Lake {
     this.store = options.store;
     this.follow = options.follow;
     this.files = new ToldFiles(options.objects, { objectGone: (id) => this.store?.objectGone(id) ?? false });
+    this.poolTable = new Pools({
+      stores: () => this.stores,
+      draws: this.draws,
+      drew: options.drew,
+      face: (config) => this.faceOf(config),
+      checkNoView: (name) => this.viewTable.checkFree(name),
+      report: (fault) => this.report(fault),
+    });
     if (!options.follow) this.packSmall();
     const work: LakeWork = {
       start: () => this.openTables(),
@@ -249,7 +252,7 @@ class OpenLake implements Lake {
       ...(this.options.drew && { drew: this.options.drew }),
       snapshots: new SnapshotCache(tables, { ...snapshotLimits, ...this.options.snapshots }, report),
       small: (poolId, branch, objects) => {
-        const face = this.facesById.get(poolId);
+        const face = this.poolTable.byIdIfAny(poolId);
         if (face) this.packer?.note(face, branch, objects);
       },
     };
@@ -258,11 +261,10 @@ class OpenLake implements Lake {
   private async recover(): Promise<void> {
     try {
       const { tables } = this.stores;
-      for (const row of tables.rows('pools')) this.recoverPool(row);
-      this.viewTable = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) => {
-        this.lostPools.push({ pool: key.toString('hex'), fault: fault.message });
-        this.report(fault);
-      });
+      this.poolTable.recover();
+      this.viewTable = new Views({ ...this.stores, drew: this.options.drew }, ({ key }, fault) =>
+        this.poolTable.lose(key, fault),
+      );
       this.goOnDrawing();
       const purges = this.purges();
       const orphans = await findOrphans(tables, this.files);
@@ -324,25 +326,20 @@ class OpenLake implements Lake {
   }
   /** The lake as what feeds a replica sees it. */
   private following(): FollowingLake {
-    const { tables, feed, snapshots } = this.stores;
+    const { tables, feed } = this.stores;
     const parts = {
       tables,
       feed,
       views: () => this.viewTable,
-      pool: (id: Id) => this.facesById.get(id),
+      pool: (id: Id) => this.poolTable.byIdIfAny(id),
       moved: (id: Id, before: BranchRecord) => {
         this.cuts.moved(id, [before]);
       },
       put: (config: PoolConfig) => {
-        const face = this.facesById.get(config.id);
-        if (!face) this.addPool(config);
-        else this.renamed(face, config);
+        this.poolTable.put(config);
       },
       remove: (face: PoolFace) => {
-        this.facesById.delete(face.config.id);
-        if (this.names.get(face.config.name) === face) this.names.delete(face.config.name);
-        face.store.deleted = true;
-        snapshots.forget(face.config.id);
+        this.poolTable.remove(face);
       },
       report: (fault: unknown) => this.report(fault),
     };
@@ -358,21 +355,6 @@ class OpenLake implements Lake {
       report: parts.report,
     };
   }
-  private renamed(face: PoolFace, config: PoolConfig): void {
-    const before = face.config.name;
-    face.store.config = config;
-    if (this.names.get(before) === face) this.names.delete(before);
-    this.names.set(config.name, face);
-  }
-
-  private recoverPool({ key, payload }: KeyValue): void {
-    try {
-      this.addPool(decodePool(idOfBytes(key), payload));
-    } catch (fault) {
-      this.lostPools.push({ pool: key.toString('hex'), fault: (fault as Error).message });
-      this.report(fault);
-    }
-  }
   private inBackground(task: () => Promise<void>): void {
     const running = task()
       .catch((fault: unknown) => this.report(fault))
@@ -383,8 +365,8 @@ class OpenLake implements Lake {
     this.options.report?.(fault);
   }
 
-  private addPool(config: PoolConfig): PoolFace {
-    const face = new PoolFace(new PoolStore(this.stores, config), {
+  private faceOf(config: PoolConfig): PoolFace {
+    return new PoolFace(new PoolStore(this.stores, config), {
       files: this.files,
       report: (fault) => this.report(fault),
       mailbox: (poolId) => this.mailbox(poolId),
@@ -397,9 +379,6 @@ class OpenLake implements Lake {
         this.jobListener?.(job);
       },
     });
-    this.facesById.set(config.id, face);
-    this.names.set(config.name, face);
-    return face;
   }
 
   status(): ReturnType<Lake['status']> {
@@ -415,33 +394,25 @@ class OpenLake implements Lake {
   }
 
   pools(): readonly PoolConfig[] {
-    return [...this.facesById.values()].map((face) => face.config);
+    return this.faces().map((face) => face.config);
   }
   faces(): readonly PoolFace[] {
-    return [...this.facesById.values()];
+    return this.poolTable.all();
   }
   pool(reference: string): PoolFace {
     return this.face(reference);
   }
   face(reference: string): PoolFace {
-    const id = parseId(reference);
-    const face = (id && this.facesById.get(id)) ?? this.names.get(reference);
-    if (!face) throw new LakeError('pool-not-found', { pool: reference });
-    return face;
-  }
-  private faceById(id: Id): PoolFace {
-    const face = this.facesById.get(id);
-    if (!face) throw new LakeError('pool-not-found', { pool: base62(id) });
-    return face;
+    return this.poolTable.find(reference);
   }
 
   async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
     if (request.name === '') throw new LakeError('pool-name-missing');
     checkNotReserved('pool', request.name);
-    this.checkFree(request.name);
+    this.poolTable.checkFree(request.name);
     const poolId = this.draws.newId();
     await this.submit({ kind: 'create pool', name: request.name, poolId }, { request });
-    const face = this.faceById(poolId);
+    const face = this.poolTable.withId(poolId);
     return { pool: face.config, branch: face.branch('main') };
   }
   async renamePool(reference: string, name: string): Promise<void> {
@@ -469,66 +440,16 @@ class OpenLake implements Lake {
   viewVersions(id: Id): readonly ViewVersion[] {
     return this.viewTable.versions(id);
   }
-  async changeView(change: ViewChange, author = ''): Promise<ViewChanged> {
-    for (;;) {
-      const there = this.viewTable.named(change.name);
-      try {
-        return await this.changeViewFrom(there, change, author);
-      } catch (fault) {
-        // Unless another change came first: then what is to be done may be something else.
-        const now = this.viewTable.named(change.name);
-        const isMoved = fault instanceof LakeError && fault.code === 'view-moved' && !change.ifVersion;
-        if (now?.id === there?.id && !(isMoved && now?.version !== there?.version)) throw fault;
-      }
-    }
-  }
-  private async changeViewFrom(
-    there: ViewVersion | undefined,
-    change: ViewChange,
-    author: string,
-  ): Promise<ViewChanged> {
-    const { name, ifVersion } = change;
-    if (there && ifVersion && !ifVersion.includes(there.version)) throw movedView(there);
-    const terms = there && ifVersion ? { from: there.version } : {};
-    if (change.action === 'drop') {
-      if (there) await this.submit({ kind: 'drop view', viewId: there.id, ...terms });
-      else if (!change.ifExists) throw new LakeError('view-not-found', { view: name });
-      return { change: there ? 'dropped' : 'unchanged', ...(there && { view: there }) };
-    }
-    if (change.action === 'rename') return this.renameView(there, change, author);
-    const { action: _, existing, ifVersion: _terms, ...definition } = change;
-    this.checkViewName(name);
-    if (!there && existing === 'require') throw new LakeError('view-not-found', { view: name });
-    if (there && existing === 'keep') return { change: 'unchanged', view: there };
-    if (there && existing === 'refuse') throw new LakeError('view-exists', { view: name });
-    const version = this.draws.newId();
-    const view = { ...definition, author };
-    if (there) await this.submit({ kind: 'replace view', viewId: there.id, version, ...terms }, { view });
-    else await this.submit({ kind: 'create view', name, viewId: version }, { view });
-    const made = this.viewTable.find(base62(there?.id ?? version), base62(version));
-    return { change: there ? 'replaced' : 'created', ...(made && { view: made }) };
-  }
-  /** Its newest version is there once more under the new name: that one has to be the newest still when it is done. */
-  private async renameView(
-    there: ViewVersion | undefined,
-    { name, to, ifExists }: Extract<ViewChange, { readonly action: 'rename' }>,
-    author: string,
-  ): Promise<ViewChanged> {
-    if (!there && !ifExists) throw new LakeError('view-not-found', { view: name });
-    if (!there) return { change: 'unchanged' };
-    this.checkViewName(to);
-    const { id, version: from, tsNs: _, ...definition } = there;
-    const version = this.draws.newId();
-    const view = { ...definition, name: to, author };
-    await this.submit({ kind: 'rename view', viewId: id, version, name: to, from }, { view });
-    const made = this.viewTable.find(base62(id), base62(version));
-    return { change: 'renamed', ...(made && { view: made }) };
-  }
-  private checkViewName(name: string): void {
-    checkNotReserved('view', name);
-    const length = Buffer.byteLength(name);
-    const limit = this.options.nameBytesMax ?? Infinity;
-    if (length > limit) throw new LakeError('name-long', { what: 'view', length, limit });
+  changeView(change: ViewChange, author = ''): Promise<ViewChanged> {
+    return changeView(
+      {
+        views: this.viewTable,
+        newId: () => this.draws.newId(),
+        nameBytesMax: this.options.nameBytesMax ?? Infinity,
+        submit: (task, view) => this.submit(task, view && { view }),
+      },
+      { change, author },
+    );
   }
 
   async openSnapshot(pool: string, commitish: string, cut?: Cut): Promise<Snapshot> {
@@ -592,7 +513,7 @@ class OpenLake implements Lake {
   }
   queues(): readonly PoolQueue[] {
     return [...this.mailboxes].flatMap(([id, { waiting, running }]) => {
-      const face = this.facesById.get(id);
+      const face = this.poolTable.byIdIfAny(id);
       return face ? [{ pool: face.config.name, waiting, running }] : [];
     });
   }
@@ -616,13 +537,7 @@ class OpenLake implements Lake {
     };
   }
   unreadable(): readonly UnreadablePool[] {
-    return [
-      ...this.lostPools,
-      ...this.faces().flatMap((face) => {
-        const fault = face.fault();
-        return fault === undefined ? [] : [{ pool: face.config.name, fault }];
-      }),
-    ];
+    return this.poolTable.unreadable();
   }
 
   async close(): Promise<void> {
@@ -668,10 +583,10 @@ class OpenLake implements Lake {
   /** Of a pool that may be written to; its machine is spawned when it is asked for first. */
   private mailbox(poolId: Id): Mailbox | undefined {
     const lake = this.actor.getSnapshot();
-    if (lake.status !== 'active' || this.closeAsked || !this.facesById.has(poolId)) return undefined;
+    const face = this.poolTable.byIdIfAny(poolId);
+    if (lake.status !== 'active' || this.closeAsked || !face) return undefined;
     const known = this.mailboxes.get(poolId);
     if (known) return known;
-    const face = this.faceById(poolId);
     this.acting.set(poolId, face);
     this.actor.send({ type: 'pool wanted', poolId });
     const child = (this.actor.getSnapshot().children as Record<string, PoolActor | undefined>)[poolId];
@@ -728,15 +643,15 @@ class OpenLake implements Lake {
     const { request, view } = this.waiting.get(job.id)!;
     switch (job.kind) {
       case 'create pool':
-        return this.doCreate(job.poolId, request!);
+        return this.poolTable.create(job.poolId, request!);
       case 'rename pool':
-        return this.doRename(job.poolId, job.name);
+        return this.poolTable.rename(job.poolId, job.name);
       case 'set pool':
-        return this.doSet(job.poolId, job);
+        return this.poolTable.set(job.poolId, job);
       case 'delete pool':
-        return this.doDelete(job.poolId);
+        return this.deleteWithRows(job.poolId);
       case 'create view':
-        this.checkNoPool(job.name);
+        this.poolTable.checkNoPool(job.name);
         // Before the definition is looked at: a recording has that of a view which came to be.
         this.viewTable.checkFree(job.name);
         return this.viewTable.create(job.viewId, view!);
@@ -745,7 +660,7 @@ class OpenLake implements Lake {
         return this.viewTable.replace(job.viewId, job.version, view!);
       case 'rename view':
         this.viewTable.check(job);
-        this.checkFree(job.name);
+        this.poolTable.checkFree(job.name);
         return this.viewTable.rename(job.viewId, job.version, view!);
       case 'drop view':
         this.viewTable.check(job);
@@ -753,105 +668,9 @@ class OpenLake implements Lake {
     }
   }
 
-  private async doCreate(id: Id, request: CreatePoolRequest): Promise<readonly LakeEvent[]> {
-    const tsNs = this.draws.nowNs();
-    const { name } = request;
-    const keys = request.keys && request.keys.length > 0 ? request.keys : [['ts']];
-    const config: PoolConfig = {
-      tsNs,
-      name,
-      id,
-      layout: { order: request.order ?? 'asc', keys },
-      seekStride: request.seekStride || seekStrideDefault,
-      threshold: request.threshold || thresholdDefault,
-      ...(request.iceberg && { iceberg: request.iceberg }),
-      ...(request.identity?.length && { identity: request.identity }),
-    };
-    this.options.drew?.(id, {
-      what: 'pool',
-      name,
-      tsNs: String(tsNs),
-      ...config.layout,
-      seekStride: config.seekStride,
-      threshold: config.threshold,
-      ...(config.iceberg && { iceberg: config.iceberg }),
-      ...(config.identity && { identity: config.identity }),
-    });
-    if (config.identity) await this.stores.tables.raiseVersion(identityVersion);
-    const branch: BranchRecord = { tsNs, name: 'main', commit: zeroId };
-    return this.write(
-      { kind: 'pool-new', poolId: id, poolName: name },
-      [
-        { table: 'pools', key: idBuffer(id), payload: encodePool(config) },
-        { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
-        { table: 'branches', key: branchKey(id, 'main'), payload: encodeBranch(branch) },
-        lineageIsWhole(id),
-      ],
-      () => this.checkFree(name),
-      () => {
-        this.addPool(config);
-      },
-    );
-  }
-
-  private async doRename(id: Id, name: string): Promise<readonly LakeEvent[]> {
-    const face = this.faceById(id);
-    const before = face.config;
-    const after = { ...before, name };
-    return this.write(
-      { kind: 'pool-update', poolId: id, poolName: name },
-      [
-        { table: 'pools', key: idBuffer(id), payload: encodePool(after) },
-        { table: 'names', key: nameKey(name), payload: encodeName(name, id) },
-        { table: 'names', key: nameKey(before.name) },
-      ],
-      () => this.checkFree(name),
-      () => {
-        face.store.config = after;
-        this.names.delete(before.name);
-        this.names.set(name, face);
-      },
-    );
-  }
-
-  private async doSet(id: Id, settings: PoolSettings): Promise<readonly LakeEvent[]> {
-    const face = this.faceById(id);
-    const { iceberg: oldMode, identity: oldIdentity, ...rest } = face.config;
-    const { iceberg = oldMode, identity = oldIdentity } = settings;
-    const after: PoolConfig = {
-      ...rest,
-      ...(iceberg && iceberg !== 'off' && { iceberg }),
-      ...(identity?.length && { identity }),
-    };
-    if (after.identity) await this.stores.tables.raiseVersion(identityVersion);
-    return this.write(
-      { kind: 'pool-update', poolId: id, poolName: after.name },
-      [{ table: 'pools', key: idBuffer(id), payload: encodePool(after) }],
-      () => face.store.checkPool(),
-      () => {
-        face.store.config = after;
-      },
-    );
-  }
-
-  private async doDelete(id: Id): Promise<readonly LakeEvent[]> {
-    const face = this.faceById(id);
-    const { name } = face.config;
-    const events = await this.write(
-      { kind: 'pool-delete', poolId: id, poolName: name },
-      [
-        { table: 'pools', key: idBuffer(id) },
-        { table: 'names', key: nameKey(name) },
-        { table: 'purges', key: idBuffer(id), payload: Buffer.alloc(0) },
-      ],
-      () => face.store.checkPool(),
-      () => {
-        this.facesById.delete(id);
-        this.names.delete(name);
-        face.store.deleted = true;
-        this.stores.snapshots.forget(id);
-      },
-    );
+  private async deleteWithRows(id: Id): Promise<readonly LakeEvent[]> {
+    const face = this.poolTable.withId(id);
+    const events = await this.poolTable.delete(id);
     this.inBackground(() => this.purge(face));
     return events;
   }
@@ -876,28 +695,6 @@ class OpenLake implements Lake {
     return () => {
       subscription.unsubscribe();
     };
-  }
-
-  /** @throws pool-exists, view-exists */
-  private checkFree(name: string): void {
-    if (this.viewTable.has(name)) throw new LakeError('view-exists', { view: name });
-    this.checkNoPool(name);
-  }
-  /** Pools that cannot be read have their names, too. @throws pool-exists */
-  private checkNoPool(name: string): void {
-    const payload = this.stores.tables.get('names', nameKey(name));
-    if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
-  }
-  private async write(
-    draft: Omit<LakeEvent, 'id'>,
-    rows: readonly Change[],
-    check: () => void,
-    done: () => void,
-  ): Promise<readonly LakeEvent[]> {
-    const events = await this.stores.feed.write(draft, rows, check, { frees: draft.kind === 'pool-delete' });
-    killPoint('pool: in the tables');
-    done();
-    return events;
   }
 }
 
