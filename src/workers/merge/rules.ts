@@ -11,6 +11,9 @@
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
 import { concat } from '../../vectors/concat.ts';
 import { Uint32List } from '../../vectors/lists.ts';
+import { vectorOf } from '../../vectors/builder.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
+import type { Value } from '../../vectors/value.ts';
 import { noRows, type Vector, take } from '../../vectors/vector.ts';
 import { cancelEqual } from '../diff/bag.ts';
 import type { SideRows } from './row-store.ts';
@@ -58,8 +61,8 @@ export interface Disputed {
   readonly ours: readonly number[];
   readonly theirs: readonly number[];
 }
-/** What a dispute comes to: rows of it (as places), or another value; undefined: it is a conflict. */
-export type Settlement = { readonly rows: readonly number[] } | { readonly value: Vector };
+/** What a dispute comes to: rows of it (as places), or another value, or none; undefined: it is a conflict. */
+export type Settlement = { readonly rows: readonly number[] } | { readonly value: Value | undefined };
 /** Decides disputes. */
 export type Settle = (disputed: Disputed) => Settlement | undefined;
 
@@ -87,39 +90,38 @@ export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector
   const removed = [own(theirsRemoved, theirKeys[0]!)];
   const added = [own(theirsAdded, theirKeys[1]!)];
   const rows = concat([oursRemoved, oursAdded, theirsRemoved, theirsAdded].filter((part) => part.length > 0));
-  const byKey = new Map<number, Touched>();
   let at = 0;
-  for (const [name, codes] of [
-    ['oursRemoved', ourKeys[0]!],
-    ['oursAdded', ourKeys[1]!],
-    ['theirsRemoved', theirKeys[0]!],
-    ['theirsAdded', theirKeys[1]!],
-  ] as const) {
-    for (const code of codes) {
-      if (code < count && isShared[code] === 1) {
-        let touched = byKey.get(code);
-        if (!touched) byKey.set(code, (touched = new Touched()));
-        touched[name].push(at);
-      }
-      at++;
-    }
-  }
+  const [ourRemoved, ourAdded, theirRemoved, theirAdded] = [...ourKeys, ...theirKeys].map((codes) => {
+    const places = new KeyRows(codes, count, at);
+    at += codes.length;
+    return places;
+  }) as [KeyRows, KeyRows, KeyRows, KeyRows];
   const values = new ColumnCodes().codes(rows);
   const gone = new Uint32List();
   const come = new Uint32List();
-  for (const code of [...byKey.keys()].sort((a, b) => a - b)) {
-    const disputed = byKey.get(code)!.disputed(rows, values);
+  const made = new MadeRows(added);
+  for (let code = 0; code < count; code++) {
+    checkStopAt(code);
+    if (isShared[code] === 0) continue;
+    const touched: Touched = {
+      oursRemoved: ourRemoved.of(code),
+      oursAdded: ourAdded.of(code),
+      theirsRemoved: theirRemoved.of(code),
+      theirsAdded: theirAdded.of(code),
+    };
+    const disputed = disputeOf(touched, rows, values);
     if (!disputed) continue;
     const settled = settle(disputed);
     if (!settled) continue;
     if ('value' in settled) {
       for (const place of disputed.ours) gone.push(place);
-      added.push(settled.value);
+      if (settled.value) made.add(settled.value);
       continue;
     }
     for (const place of without(disputed.ours, settled.rows, values)) gone.push(place);
     for (const place of without(settled.rows, disputed.ours, values)) come.push(place);
   }
+  made.flush();
   removed.push(take(rows, gone.done()));
   added.push(take(rows, come.done()));
   return { removed: joined(removed), added: joined(added), isShared: true };
@@ -129,31 +131,77 @@ const joined = (parts: readonly Vector[]): Vector => {
   return some.length === 0 ? noRows : concat(some);
 };
 
-/** The rows of one identity that both sides changed, as places. */
-class Touched {
-  readonly oursRemoved: number[] = [];
-  readonly oursAdded: number[] = [];
-  readonly theirsRemoved: number[] = [];
-  readonly theirsAdded: number[] = [];
-
-  /** Undefined: both sides made the same of it. */
-  disputed(rows: Vector, values: Uint32Array): Disputed | undefined {
-    const { oursRemoved, oursAdded, theirsRemoved, theirsAdded } = this;
-    if (isSame(oursRemoved, theirsRemoved, values) && isSame(oursAdded, theirsAdded, values)) return undefined;
-    const base = [...oursRemoved, ...without(theirsRemoved, oursRemoved, values)];
-    return {
-      rows,
-      base,
-      ours: [...without(base, oursRemoved, values), ...oursAdded],
-      theirs: [...without(base, theirsRemoved, values), ...theirsAdded],
-    };
+/** Rows of one side by the codes of their keys, of those below `count`; places begin at `base`. */
+class KeyRows {
+  private readonly first: Uint32Array;
+  private readonly next: Uint32Array;
+  private readonly base: number;
+  constructor(codes: Uint32Array, count: number, base: number) {
+    // One more than the place, 0 for none.
+    this.first = new Uint32Array(count);
+    this.next = new Uint32Array(codes.length);
+    this.base = base;
+    for (let i = codes.length - 1; i >= 0; i--) {
+      const code = codes[i]!;
+      if (code >= count) continue;
+      this.next[i] = this.first[code]!;
+      this.first[code] = i + 1;
+    }
+  }
+  of(code: number): readonly number[] {
+    const places: number[] = [];
+    for (let row = this.first[code]!; row > 0; row = this.next[row - 1]!) places.push(this.base + row - 1);
+    return places;
   }
 }
+
+/** Values that become rows, many at a time: a vector for each would take far more than they do. */
+class MadeRows {
+  private readonly target: Vector[];
+  private values: Value[] = [];
+  constructor(target: Vector[]) {
+    this.target = target;
+  }
+  add(value: Value): void {
+    this.values.push(value);
+    if (this.values.length >= madeTogether) this.flush();
+  }
+  flush(): void {
+    if (this.values.length > 0) this.target.push(vectorOf(this.values));
+    this.values = [];
+  }
+}
+const madeTogether = 4096;
+
+/** The rows of one identity that both sides changed, as places. */
+interface Touched {
+  readonly oursRemoved: readonly number[];
+  readonly oursAdded: readonly number[];
+  readonly theirsRemoved: readonly number[];
+  readonly theirsAdded: readonly number[];
+}
+/** Undefined: both sides made the same of it. */
+const disputeOf = (
+  { oursRemoved, oursAdded, theirsRemoved, theirsAdded }: Touched,
+  rows: Vector,
+  values: Uint32Array,
+): Disputed | undefined => {
+  if (isSame(oursRemoved, theirsRemoved, values) && isSame(oursAdded, theirsAdded, values)) return undefined;
+  const base = [...oursRemoved, ...without(theirsRemoved, oursRemoved, values)];
+  return {
+    rows,
+    base,
+    ours: [...without(base, oursRemoved, values), ...oursAdded],
+    theirs: [...without(base, theirsRemoved, values), ...theirsAdded],
+  };
+};
 const isSame = (a: readonly number[], b: readonly number[], values: Uint32Array): boolean =>
   a.length === b.length && without(a, b, values).length === 0;
 
 /** Rows without as many of equal value as the others are. */
 const without = (places: readonly number[], others: readonly number[], values: Uint32Array): readonly number[] => {
+  if (places.length === 0 || others.length === 0) return places;
+  if (places.length === 1 && others.length === 1) return values[places[0]!] === values[others[0]!] ? [] : places;
   const left = new Map<number, number>();
   for (const place of others) left.set(values[place]!, (left.get(values[place]!) ?? 0) + 1);
   return places.filter((place) => {

@@ -5,11 +5,12 @@
 import { LakeError } from '../../errors.ts';
 import type { RecordRule, TakenSide } from '../../lake/lake.types.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import { sameData } from '../../vectors/compare.ts';
 import { parseSupValues } from '../../vectors/sup/parse.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, arrayValue, nullValue, recordValue, underValue } from '../../vectors/value.ts';
-import { type Vector, noRows, take, valueAt } from '../../vectors/vector.ts';
+import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { keysOf } from '../diff/changes.ts';
 import type { Disputed, Settlement } from './rules.ts';
 
@@ -71,11 +72,11 @@ export class Settler {
     const given = this.given.size > 0 ? this.given.get(this.keyText(rowsAt(rows, someOf(disputed)))) : undefined;
     if (given) {
       given.isUsed = true;
-      if (given.take === undefined) return { value: given.value ? vectorOf([given.value]) : noRows };
+      if (given.take === undefined) return { value: given.value };
       return { rows: disputed[given.take] };
     }
     const merged = this.rule.fields ? mergedFields(rows, [base, ours, theirs]) : undefined;
-    if (merged) return { value: vectorOf([merged]) };
+    if (merged) return { value: merged };
     if (this.rule.resolve) return { rows: disputed[this.rule.resolve] };
     if (this.conflicts >= this.page.offset && this.lines.length < this.page.limit) this.tell(disputed);
     this.conflicts++;
@@ -151,9 +152,9 @@ const mergedFields = (rows: Vector, places: readonly (readonly number[])[]): Val
   const [base, ours, theirs] = values.map((value) => fieldsOf(value)!) as [Fields, Fields, Fields];
   const merged = new Map(ours);
   for (const name of new Set([...base.keys(), ...theirs.keys()])) {
-    const [before, own, other] = [base, ours, theirs].map((fields) => textOf(fields.get(name)));
-    if (other === before || other === own) continue;
-    if (own !== before) return undefined;
+    const [before, own, other] = [base.get(name), ours.get(name), theirs.get(name)];
+    if (isSame(other, before) || isSame(other, own)) continue;
+    if (!isSame(own, before)) return undefined;
     const value = theirs.get(name);
     if (value) merged.set(name, value);
     else merged.delete(name);
@@ -162,4 +163,5 @@ const mergedFields = (rows: Vector, places: readonly (readonly number[])[]): Val
 };
 type Fields = ReadonlyMap<string, Value>;
 /** Tells values apart, with their types. */
-const textOf = (value: Value | undefined): string | undefined => value && supText(value);
+const isSame = (a: Value | undefined, b: Value | undefined): boolean =>
+  a === b || (a !== undefined && b !== undefined && a.type === b.type && sameData(a.type, a.data, b.data));

@@ -14,7 +14,7 @@ const textsOf = (v: Vector): readonly string[] => Array.from({ length: v.length 
 const oneOf = (text: string): Value => parseSupValues(text)[0]!;
 
 test('keys are found by halving as by a look at each row, whatever their types and order', () => {
-  const seed = seedOf(2911);
+  const seed = seedOf(0);
   const random = randomOf(seed);
   const kinds: readonly (() => string)[] = [
     () => `${random.below(60)}`,
@@ -48,7 +48,7 @@ test('keys are found by halving as by a look at each row, whatever their types a
 });
 
 test('rows that stay are the others, whether runs of them are copied or rows', () => {
-  const seed = seedOf(2912);
+  const seed = seedOf(0);
   const random = randomOf(seed);
   const text = (i: number): string =>
     `{k:${i},s:"text ${i * 7}",b:${i % 3 === 0},l:[${i}],t:"2024-01-01T00:00:${10 + (i % 50)}Z",u:${i % 2 === 0 ? i : `"${i}"`}}`;

@@ -1,0 +1,41 @@
+/** The rule by identity where very many records are settled by a value of their own. */
+import { expect, test } from 'vitest';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { supText } from '../../../src/vectors/sup/print.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
+import { identityOf } from '../../../src/workers/merge/identity.ts';
+import { mergeByIdentity } from '../../../src/workers/merge/rules.ts';
+import { Settler } from '../../../src/workers/merge/settle.ts';
+
+const rows = (count: number, text: (i: number) => string): Vector =>
+  vectorOf(parseSupValues(Array.from({ length: count }, (_, i) => text(i)).join('\n')));
+const textsOf = (v: Vector): readonly string[] => Array.from({ length: v.length }, (_, i) => supText(valueAt(v, i)));
+
+test('records whose fields both sides changed become vectors of many, not one each', () => {
+  const count = 10_000;
+  const base = rows(count, (i) => `{id:${i},a:0,b:0}`);
+  const settler = new Settler({ fields: true }, [['id']], { offset: 0, limit: 10 });
+  const given = {
+    oursRemoved: base,
+    oursAdded: rows(count, (i) => `{id:${i},a:1,b:0}`),
+    theirsRemoved: base,
+    // One is in conflict, one the same on both sides, one gone.
+    theirsAdded: rows(count - 1, (i) =>
+      i === 7 ? `{id:7,a:2,b:0}` : i === 8 ? '{id:8,a:1,b:0}' : `{id:${i},a:0,b:2}`,
+    ),
+  };
+  const effect = mergeByIdentity(
+    given,
+    (v) => identityOf(v, [['id']]),
+    (disputed) => settler.settle(disputed),
+  );
+  expect([settler.conflicts, settler.told]).toEqual([
+    2,
+    `{key:{id:7},base:{id:7,a:0,b:0},ours:{id:7,a:1,b:0},theirs:{id:7,a:2,b:0}}\n{key:{id:9999},base:{id:9999,a:0,b:0},ours:{id:9999,a:1,b:0},theirs:null}`,
+  ]);
+  const ids = Array.from({ length: count - 1 }, (_, i) => i).filter((i) => i !== 7 && i !== 8);
+  expect(textsOf(effect.added)).toEqual(ids.map((i) => `{id:${i},a:1,b:2}`));
+  expect(textsOf(effect.removed)).toEqual(ids.map((i) => `{id:${i},a:1,b:0}`));
+  expect(effect.added.form).toBe('record');
+});
