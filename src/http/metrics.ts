@@ -19,6 +19,7 @@ import type { EventFeed } from './events.ts';
 import { type Spread, Spreads, type Tally, Tallies } from './figures.ts';
 import { whyNoWrites } from './readiness.ts';
 import type { Runs } from './runs.ts';
+import type { StagedLoads } from './staged.ts';
 import type { SyslogFigures } from './syslog/figures.ts';
 
 /** The figures of one server. */
@@ -45,6 +46,7 @@ interface MetricsSources {
   readonly workers: WorkerPool;
   readonly feed: EventFeed;
   readonly runs: Runs;
+  readonly staged: Pick<StagedLoads, 'size' | 'bytes'>;
   readonly version: string;
   /** Pools that have a label of their own. */
   readonly poolsMax: number;
@@ -189,6 +191,8 @@ export const metricRows: readonly Row[] = [
     help: '1 for what the service is to its bucket (following, promoting, writing, fenced, ended), else 0',
     labels: ['state'],
   },
+  { name: 'lake_staged_loads', help: 'Staged loads that no transaction has committed yet' },
+  { name: 'lake_staged_memory_bytes', help: 'Memory that the records of staged loads take; larger ones are on disk' },
   { name: 'lake_store_segment', help: 'Latest log segment in the bucket' },
   { name: 'lake_store_behind_records', help: 'Log records that are not in the bucket yet' },
   { name: 'lake_store_behind_seconds', help: 'Age of the oldest log record that is not in the bucket yet' },
@@ -234,7 +238,7 @@ const own = (name: string): { readonly name: string; readonly help: string; read
 
 /** What is read when somebody asks. */
 const readings = (
-  { lake, workers, feed, runs, version, poolsMax }: MetricsSources,
+  { lake, workers, feed, runs, staged, version, poolsMax }: MetricsSources,
   traffic: Traffic,
 ): Readonly<Record<string, () => Iterable<Sample>>> => {
   const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
@@ -288,6 +292,8 @@ const readings = (
       const state = (own ?? followed)?.state;
       return state === undefined ? [] : storeStates.map((each) => [each === state ? 1 : 0, { state: each }] as const);
     },
+    lake_staged_loads: one(() => staged.size),
+    lake_staged_memory_bytes: one(() => staged.bytes),
     lake_store_segment: store(({ segment }) => segment),
     lake_store_behind_records: store(({ behindRecords }) => behindRecords),
     lake_store_behind_seconds: store(({ behindMs }) => behindMs / 1000),

@@ -185,7 +185,8 @@ const serviceOf = (
   const { inspect } = watch ?? {};
   const { queryMsMax, queryStatusMs: keepMs } = config;
   const runs = new Runs({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
-  const metrics = startMetrics({ lake, workers, feed, runs, version, poolsMax: config.metricsPoolsMax });
+  const staged = new StagedLoads();
+  const metrics = startMetrics({ lake, workers, feed, runs, staged, version, poolsMax: config.metricsPoolsMax });
   return {
     config,
     version,
@@ -201,7 +202,7 @@ const serviceOf = (
     answers: new KeptAnswers(join(config.lakeDirectory, 'spill'), { bytesMax: config.answersBytesMax, answersMax }),
     controlBodies: new HeldBodies(controlBytesMax),
     loadBodies: new HeldBodies(beginningBytesMax),
-    staged: new StagedLoads(),
+    staged,
     requests: { underWay: 0, endedAt: -Infinity },
     closing: () => closingApps.has(app),
     originRules: originRules(config, access),

@@ -129,6 +129,10 @@ export class StagedLoads {
   get size(): number {
     return this.#entries.size;
   }
+  /** What they take of memory. */
+  get bytes(): number {
+    return this.#bytes;
+  }
   /** The service ends: all of them go. */
   close(): void {
     for (const id of [...this.#entries.keys()])

@@ -264,6 +264,24 @@ describe('the figures', () => {
     ]).toEqual([0, 0]);
     ending.abort();
   });
+  test('tell of staged loads until they are committed or dropped', async () => {
+    const stage = async (): Promise<string> => {
+      const { body } = await service.ask('POST', '/pool/third/branch/main?stage=T', {
+        headers: { ...json, accept: 'application/json' },
+        body: '{"k":7}',
+      });
+      return (JSON.parse(body) as { id: string }).id;
+    };
+    const staged = async (): Promise<readonly [number, boolean]> => {
+      const found = await scrape();
+      return [valueOf(found, 'lake_staged_loads'), valueOf(found, 'lake_staged_memory_bytes') > 0];
+    };
+    const ids = [await stage(), await stage()];
+    expect(await staged()).toEqual([2, true]);
+    const commits = [{ pool: 'third', load: ids }];
+    await service.ask('POST', '/transaction', { headers: json, body: JSON.stringify({ commits }) });
+    expect(await staged()).toEqual([0, false]);
+  });
   test('tell of as many pools as the option says, whatever their names hold', async () => {
     expect(
       (await scrape()).get('lake_pool_queue_jobs')!.samples.map(({ labels, value }) => [labels['pool'], value]),
