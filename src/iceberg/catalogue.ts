@@ -11,6 +11,7 @@
  */
 import { createHash } from 'node:crypto';
 import { LakeError } from '../errors.ts';
+import { killPoint } from '../lake/kill-points.ts';
 import { base62, parseId, zeroId } from '../lake/ksuid.ts';
 import type { DerivedPool, Id, Lake, LakeEvent, PoolConfig } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
@@ -232,7 +233,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     { pin, refs, key, signature }: MakeCall,
     signal: AbortSignal | undefined,
   ): Promise<IcebergMetadata> {
-    const isWhole = await this.prepare(table, refs, signal);
+    const isWhole = await this.prepare(table, { refs, isFirst: !this.answered.has(key) }, signal);
     await table.mustHaveColumn();
     const { generation } = table.merged;
     const metadata = await this.make(table, { pin, refs, generation });
@@ -246,13 +247,19 @@ export class LakeCatalogue implements IcebergCatalogue {
   }
 
   /** Makes the files that are missing; false if not all could be waited for. */
-  private async prepare(table: Table, refs: readonly Ref[], signal?: AbortSignal): Promise<boolean> {
+  private async prepare(
+    table: Table,
+    { refs, isFirst }: { readonly refs: readonly Ref[]; readonly isFirst: boolean },
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const { heads, all } = this.render(table, refs);
     try {
       if (!(await this.within(heads, this.waitMs, signal))) return false;
       // What came before the heads is told of later, if it takes long; and so are merged files.
       const isWhole = await this.within(all, this.waitMs * earlierPart, signal);
-      if (isWhole) await this.within(this.merge(table), this.waitMs * earlierPart, signal);
+      const merged = this.merge(table);
+      // Who asks first has the most to gain.
+      if (isWhole && isFirst) await this.within(merged, this.waitMs * earlierPart, signal);
       return isWhole;
     } finally {
       signal?.throwIfAborted();
@@ -350,7 +357,9 @@ export class LakeCatalogue implements IcebergCatalogue {
     if (!readMetadata(table.pool, digest)) {
       await this.files.delete(digest);
       await this.files.put(digest, bytes);
+      killPoint('iceberg: metadata made');
       await table.pool.write([metadataRow(digest, { bytes: bytes.length, ms: Date.now() })]);
+      killPoint('iceberg: metadata named');
     }
     return {
       etag: `"${digest}"`,

@@ -3,6 +3,7 @@
  * whoever has older metadata can finish.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { killPoint } from '../lake/kill-points.ts';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import { MergedFiles } from './merged.ts';
@@ -47,7 +48,11 @@ export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectSto
     }
     if (lost.length > 0) await pool.write(lost);
   }
-  for (const id of there) if (!named.has(id)) await store.delete(id);
+  for (const id of there) {
+    if (named.has(id)) continue;
+    await store.delete(id);
+    killPoint('iceberg: file gone');
+  }
 };
 
 /** `nowMs`: milliseconds since 1970. */
@@ -105,8 +110,15 @@ export const sweepTable = async (
       rows.push(metadataRow(digest));
       files.set(digest, true);
     }
-  if (rows.length > 0) await pool.write(rows);
-  for (const [file, isOver] of files) if (isOver) await store.delete(file);
+  if (rows.length > 0) {
+    await pool.write(rows);
+    killPoint('iceberg: rows gone');
+  }
+  for (const [file, isOver] of files) {
+    if (!isOver) continue;
+    await store.delete(file);
+    killPoint('iceberg: file gone');
+  }
   return { objects: gone, merged };
 };
 /** As many as are kept in memory, so that none of those goes. */

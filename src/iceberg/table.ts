@@ -7,6 +7,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
+import { killPoint } from '../lake/kill-points.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import type { DerivedPool, Id, ObjectMeta } from '../lake/lake.types.ts';
@@ -164,7 +165,9 @@ export class Table {
       object: objects[i]!.id,
       rendition: { file, at, schema: columns, mapping: mappingVersion, ...figures } satisfies Rendition,
     }));
+    killPoint('iceberg: file made');
     await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
+    killPoint('iceberg: file named');
     for (const { object, rendition } of made) this.note(object, rendition);
   }
 
@@ -204,7 +207,9 @@ export class Table {
     // The columns are those that the objects' own files have: the table need not have more.
     const schema = objects.reduce((n, { id }) => Math.max(n, this.known.get(id)?.schema ?? 0), 0);
     const number = this.merged.generation + 1;
+    killPoint('iceberg: merged file made');
     await this.pool.write([mergedRow(number, { file: made.file, schema, mapping: mappingVersion, parts, ...figures })]);
+    killPoint('iceberg: merged file named');
     this.merged.add(number, parts);
   }
 
@@ -220,6 +225,7 @@ export class Table {
     const added = grown.columns().slice(this.set.length);
     if (added.length > 0) {
       await this.pool.write([columnsRow(added)]);
+      killPoint('iceberg: columns added');
       this.set.append(added);
     }
     return { table: grown.columns(), objects: ids };

@@ -115,7 +115,7 @@ const isOurs = ({ accessKeyId, sessionToken }: Signature): boolean =>
 /** Parameters of GetObject and HeadObject that change nothing here; others would be of another operation. */
 const objectParameters = /^(?:X-Amz-.*|x-id|response-.*)$/;
 /** What a key must be like: nothing else is asked of who has the files. */
-const keyShape = /^[0-9A-Za-z]{27}\/(?:metadata|manifests|data)\/[\w][\w.-]*$/;
+const keyShape = /^[0-9A-Za-z]{27}\/(?:metadata|manifests|merged|data)\/[\w][\w.-]*$/;
 
 const answerObject = async (call: FileCall, key: string): Promise<unknown> => {
   const { iceberg, pool, query, audit } = call;
