@@ -4,6 +4,7 @@ import type { PartRun } from './part.ts';
 export const parts = {
   laws: async () => (await import('./laws.ts')).laws,
   rewrites: async () => (await import('./rewrites.ts')).rewrites,
+  renditions: async () => (await import('./renditions.ts')).renditions,
   kills: async () => (await import('./kills.ts')).kills,
   sigkill: async () => (await import('./sigkill.ts')).sigkill,
   power: async () => (await import('./power.ts')).power,

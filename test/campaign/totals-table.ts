@@ -4,6 +4,8 @@ import type { Totals } from './campaign.ts';
 const texts: Readonly<Record<string, string>> = {
   kills:
     'named kill points, one after the other in random scripts of commits, group commits, deletes, merges, reverts, compactions, vacuums, pools and starts',
+  renditions:
+    'SIGKILL of the service where it makes, names or removes the files of an Iceberg table: what the table names is whole and has the rows of its commits',
   sigkill: 'SIGKILL of the service under 32 writers and 8 readers',
   power: 'the power goes after a system call: what was not synced is gone, there, or torn at 512 or 4,096 bytes',
   faults:

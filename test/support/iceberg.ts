@@ -1,6 +1,6 @@
 /** A lake with its tables, without HTTP, and what an engine reads of them. */
 import { onTestFinished } from 'vitest';
-import type { IcebergMetadata } from '../../src/iceberg/catalogue.types.ts';
+import type { IcebergCatalogue, IcebergMetadata } from '../../src/iceberg/catalogue.types.ts';
 import { LakeCatalogue } from '../../src/iceberg/catalogue.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, LakeOptions, Pool } from '../../src/lake/lake.types.ts';
@@ -104,7 +104,7 @@ export const loaded = async (
 
 const scheme = 's3://lake/';
 /** A file that metadata or manifests name. */
-export const bytesAt = async (catalogue: LakeCatalogue, location: string): Promise<Buffer> => {
+export const bytesAt = async (catalogue: Pick<IcebergCatalogue, 'file'>, location: string): Promise<Buffer> => {
   const file = await catalogue.file(location.slice(scheme.length));
   if (!file || !location.startsWith(scheme)) throw new Error(`${location} is not there`);
   const pieces: Uint8Array[] = [];
@@ -123,7 +123,10 @@ export interface ReadEntry {
   readonly size: number;
 }
 /** All entries of a snapshot's manifests; lists and manifests agree in lengths and counts, or it throws. */
-export const entriesOf = async (catalogue: LakeCatalogue, snapshot: ReadSnapshot): Promise<readonly ReadEntry[]> => {
+export const entriesOf = async (
+  catalogue: Pick<IcebergCatalogue, 'file'>,
+  snapshot: ReadSnapshot,
+): Promise<readonly ReadEntry[]> => {
   const found: ReadEntry[] = [];
   const list = readAvro(await bytesAt(catalogue, snapshot['manifest-list']));
   for (const manifest of list.records) {
