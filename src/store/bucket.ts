@@ -49,6 +49,10 @@ export interface Bucket {
   putFile(key: string, path: string): Promise<void>;
   /** Undefined: there is no such object. */
   get(key: string): Promise<Buffer | undefined>;
+  /**
+   * Exactly those bytes of an object, whose sum is not known: who asks compares. Undefined: there is no such object.
+   */
+  getRange(key: string, offset: number, length: number): Promise<Buffer | undefined>;
   /** Into a file, which is made; false: there is no such object, and no file. */
   getFile(key: string, path: string): Promise<boolean>;
   head(key: string): Promise<ObjectHead | undefined>;

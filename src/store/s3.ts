@@ -225,6 +225,24 @@ class S3Bucket implements Bucket {
     });
     return status === 404 ? undefined : body;
   }
+  async getRange(key: string, offset: number, length: number): Promise<Buffer | undefined> {
+    const end = offset + length;
+    const { status, body } = await this.call({
+      what: `getting ${key}, bytes ${offset} to ${end}`,
+      method: 'GET',
+      key,
+      headers: { range: `bytes=${offset}-${end - 1}` },
+      accepts: [404, 416],
+      check: (answer) => {
+        if (answer.status === 404) return this.absence(answer);
+        if (answer.status === 416) throw this.corrupt(key, `it ends before byte ${end}`);
+        return rangeFault(answer, key, { offset, length });
+      },
+    });
+    if (status === 404) return undefined;
+    // A store that knows no ranges answers all of it.
+    return status === 206 ? body : body.subarray(offset, end);
+  }
   async getFile(key: string, path: string): Promise<boolean> {
     const fd = openSync(path, 'w');
     let isWhole = false;
@@ -453,6 +471,29 @@ const bytesFault = (
   return said === undefined || said === hash.digest('hex')
     ? undefined
     : 'its bytes have not the checksum they were put with';
+};
+
+/** What is wrong with the answer to a range. */
+const rangeFault = (
+  answer: Answer,
+  key: string,
+  { offset, length }: { readonly offset: number; readonly length: number },
+): string | undefined => {
+  const { status, headers, body } = answer;
+  const putAs = headers[keyHeader];
+  if (putAs !== undefined && putAs !== keyText(key)) return `it was put as ${String(putAs)}`;
+  const said = headers['content-range'];
+  if (status === 206 && said !== undefined && !said.startsWith(`bytes ${offset}-${offset + length - 1}/`))
+    return `the answer is ${said}`;
+  const { length: found } = body;
+  // All of it has a sum.
+  if (status === 200 || (offset === 0 && said === `bytes 0-${length - 1}/${length}`)) {
+    const fault = bytesFault(answer, key, createHash('sha256').update(body));
+    if (fault !== undefined) return fault;
+  }
+  return (status === 206 ? found === length : found >= offset + length)
+    ? undefined
+    : `the answer has ${found} bytes of ${length}`;
 };
 
 const readFully = (fd: number, from: number, length: number): Buffer => {

@@ -201,7 +201,7 @@ describe('a replica', () => {
     await writer.pool('p').load('main', [file]);
     const { lake, objects } = await openReplica(await temporaryDirectory(), proxy.endpoint, { graceMs: 100 });
     await objects.readRange(file.id, 0, 3);
-    const path = join(lake.directory, 'objects', file.id.slice(38), file.id);
+    const path = join(lake.directory, 'ranges', file.id.slice(38), file.id, '0-3');
     expect(existsSync(path)).toBe(true);
     await writer.pool('p').deleteObjects('main', [file.id]);
     await writer.pool('p').vacuum('main', { dryRun: false });

@@ -5,6 +5,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as later } from 'node:timers/promises';
 
 interface Stored {
   readonly bytes: Buffer;
@@ -17,6 +18,12 @@ export interface BucketServer {
   readonly endpoint: string;
   readonly objects: Map<string, Stored>;
   readonly requests: string[];
+  /** Parts of objects that were asked for. */
+  readonly ranges: { readonly key: string; readonly offset: number; readonly bytes: number }[];
+  /** How long each takes. */
+  rangeMs: number;
+  /** So many were under way at once. */
+  mostAtOnce: number;
   /** Whether it heeds If-None-Match. */
   conditional: boolean;
   close(): Promise<void>;
@@ -39,6 +46,8 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
   const objects = new Map<string, Stored>();
   const uploads = new Map<string, { meta: Record<string, string>; parts: Map<number, Buffer> }>();
   const requests: string[] = [];
+  const ranges: BucketServer['ranges'] = [];
+  let atOnce = 0;
   const refuse = (response: ServerResponse, status: number, code: string): void => {
     response.writeHead(status, { 'content-type': 'application/xml' });
     response.end(`<Error><Code>${code}</Code><Message>${code}</Message></Error>`);
@@ -106,8 +115,23 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
         }
         const stored = objects.get(key);
         if (!stored) return refuse(response, 404, 'NoSuchKey');
-        response.writeHead(200, { etag: stored.etag, 'content-length': stored.bytes.length, ...stored.meta });
-        response.end(request.method === 'HEAD' ? undefined : stored.bytes);
+        const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
+        const { length: all } = stored.bytes;
+        if (from !== undefined && Number(from) >= all) return refuse(response, 416, 'InvalidRange');
+        const bytes = from === undefined ? stored.bytes : stored.bytes.subarray(Number(from), Number(to) + 1);
+        if (from !== undefined) {
+          ranges.push({ key, offset: Number(from), bytes: bytes.length });
+          server.mostAtOnce = Math.max(server.mostAtOnce, ++atOnce);
+          response.once('close', () => atOnce--);
+          if (server.rangeMs > 0) await later(server.rangeMs);
+        }
+        response.writeHead(from === undefined ? 200 : 206, {
+          etag: stored.etag,
+          'content-length': bytes.length,
+          ...(from !== undefined && { 'content-range': `bytes ${from}-${Number(from) + bytes.length - 1}/${all}` }),
+          ...stored.meta,
+        });
+        response.end(request.method === 'HEAD' ? undefined : bytes);
       }
     }
   };
@@ -119,6 +143,9 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
     endpoint: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     objects,
     requests,
+    ranges,
+    rangeMs: 0,
+    mostAtOnce: 0,
     conditional: true,
     close: () =>
       new Promise((resolve) => {

@@ -1,21 +1,21 @@
 /**
- * Objects of a lake in a bucket: those of the folder, and of the bucket what the folder does not have. It is fetched
- * whole when it is asked for, and stays in the folder until others need its room (store/cache.ts).
+ * Objects of a lake in a bucket: those of the folder, and of the bucket what the folder does not have. Of these the
+ * ranges are fetched that are asked for (ranges.ts), and stay until others need their room (store/cache.ts).
  */
-import { mkdirSync, renameSync, utimes } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, utimes } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import type { S3Options } from '../../store/s3.ts';
 import type { Id } from '../lake.types.ts';
 import { objectPath, openObjects, type ObjectSink, type ObjectStore } from './objects.ts';
+import { RangeCache, rangesOf } from './ranges.ts';
 
 /** The key of an object below the bucket's prefix. */
 export const objectKey = (id: Id): string => `objects/${id.slice(38)}/${id}`;
 /** A use is noted so often. */
 const touchMs = 60_000;
 const touchesMax = 10_000;
-let fetches = 0;
 
 /**
  * The objects of a lake, in its folder alone or in a bucket too. `name`: tells this thread's files in the making from
@@ -29,15 +29,14 @@ class FetchedObjects implements ObjectStore {
   private readonly files: ObjectStore;
   private readonly store: S3Options;
   private bucket: Promise<Bucket> | undefined;
-  private readonly name: string;
-  private readonly fetching = new Map<Id, Promise<void>>();
+  private readonly ranges: RangeCache;
   private readonly touched = new Map<Id, number>();
 
   constructor(directory: string, store: S3Options, name: string) {
     this.directory = directory;
     this.files = openObjects(directory);
     this.store = store;
-    this.name = name;
+    this.ranges = new RangeCache(directory, name, (id, offset, length) => this.fetch(id, offset, length));
   }
 
   create(id: Id): ObjectSink {
@@ -53,8 +52,11 @@ class FetchedObjects implements ObjectStore {
       return bytes;
     } catch (fault) {
       if (!(fault instanceof LakeError) || fault.code !== 'object-missing') throw fault;
-      return this.fetched(id).then(() => this.files.readRange(id, offset, length));
+      return this.ranges.read(id, offset, length);
     }
+  }
+  ahead(id: Id, offset: number, length: number): void {
+    if (!existsSync(objectPath(this.directory, id))) this.ranges.ahead(id, offset, length);
   }
   /** Its time of use is that of the file. */
   private touch(id: Id): void {
@@ -64,28 +66,21 @@ class FetchedObjects implements ObjectStore {
     this.touched.set(id, now);
     utimes(objectPath(this.directory, id), now / 1000, now / 1000, () => undefined);
   }
-  private fetched(id: Id): Promise<void> {
-    const under = this.fetching.get(id);
-    if (under) return under;
-    const fetching = this.fetch(id).finally(() => this.fetching.delete(id));
-    this.fetching.set(id, fetching);
-    return fetching;
-  }
-  private async fetch(id: Id): Promise<void> {
-    const path = objectPath(this.directory, id);
-    const making = `${path}.${this.name}-${process.pid}-${++fetches}`;
-    mkdirSync(dirname(path), { recursive: true });
+  private async fetch(id: Id, offset: number, length: number): Promise<Uint8Array> {
     // What buckets need is loaded by who has one.
     this.bucket ??= import('../../store/s3.ts').then(({ openBucket }) => openBucket(this.store));
-    if (!(await (await this.bucket).getFile(objectKey(id), making))) throw new LakeError('object-missing', { id });
-    // One that another thread has fetched meanwhile is the same.
-    renameSync(making, path);
+    const bytes = await (await this.bucket).getRange(objectKey(id), offset, length);
+    if (!bytes) throw new LakeError('object-missing', { id });
+    return bytes;
   }
 
-  delete(id: Id): Promise<void> {
-    return this.files.delete(id);
+  async delete(id: Id): Promise<void> {
+    this.ranges.forget(id);
+    await rm(rangesOf(this.directory, id), { recursive: true, force: true });
+    await this.files.delete(id);
   }
   forget(id: Id): void {
+    this.ranges.forget(id);
     this.files.forget(id);
   }
   list(): AsyncIterable<Id> {

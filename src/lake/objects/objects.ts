@@ -35,6 +35,8 @@ export interface ObjectStore extends ObjectFiles {
    * file is shorter
    */
   readRange(id: Id, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
+  /** It will be asked for soon; absent: nothing is far away. */
+  ahead?(id: Id, offset: number, length: number): void;
   /** Removes the object; no error if there is none. */
   delete(id: Id): Promise<void>;
   /** The object was deleted, maybe elsewhere: closes its file, so that the disk gets its room back. */

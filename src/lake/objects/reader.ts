@@ -64,6 +64,8 @@ export interface ObjectSource {
   readonly id: string;
   readonly size: number;
   readonly read: (offset: number, length: number) => MaybePromise<Uint8Array>;
+  /** Begins to fetch what will be read soon; absent: it is at hand. */
+  readonly ahead?: (offset: number, length: number) => void;
 }
 
 /** The source of an object whose bytes are at hand. */
@@ -273,6 +275,68 @@ export class ObjectReader {
   parts(block: number): readonly Column[] {
     const column = this.column(block);
     return column.form === 'dynamic' ? column.parts : [column];
+  }
+  /** Whether it pays to ask for bytes before they are needed. */
+  get isFar(): boolean {
+    return this.source.ahead !== undefined;
+  }
+  /** Begins to fetch what `readPart` would read. */
+  fetchPart(block: number, part: Column, projection?: Projection): void {
+    const wanted = projection ? projectColumn(part, projection) : part;
+    this.fetchNodes(block, (visitor) => {
+      visitSegments(wanted, visitor);
+    });
+  }
+  /** The same of the filters that `mayHold` asks; false: it asks none. */
+  fetchFilters(block: number, part: Column, pruner: ColumnPruner): boolean {
+    const filters = new Set<Segment>();
+    mayHoldAll(part, pruner, ({ filter }) => {
+      filters.add(filter);
+      return true;
+    });
+    this.fetchNodes(block, (visitor) => {
+      for (const f of filters) if (!visitor.known(f)) visitor.segment(f);
+    });
+    return filters.size > 0;
+  }
+  /** The same of what `passing` reads; false: it takes more than what is stored. */
+  fetchTests(block: number, part: Column, tests: readonly StoredTest[]): boolean {
+    const plans: TestPlan[] = [];
+    for (const test of tests) {
+      const plan = planned(part, test);
+      if (!plan) return false;
+      if (plan.kind === 'none') return true;
+      if (plan.kind !== 'all') plans.push(plan);
+    }
+    this.fetchNodes(block, (visitor) => {
+      for (const plan of plans) visitPlan(plan, visitor);
+    });
+    return true;
+  }
+  private fetchNodes(block: number, visit: (visitor: SegmentVisitor) => void): void {
+    const { ahead } = this.source;
+    if (!ahead) return;
+    const segments: Segment[] = [];
+    visit({
+      segment: (s) => {
+        if (s.length > 0) segments.push(s);
+      },
+      dictionary: (n) => {
+        this.fetchDictionary(n);
+      },
+      known: (node) => this.cache?.get(node) !== undefined,
+    });
+    const base = (this.blocks[block] as BlockEntry).offset;
+    segments.sort((a, b) => a.offset - b.offset);
+    for (const { start, end } of runsOf(segments)) if (base + end <= this.source.size) ahead(base + start, end - start);
+  }
+  private fetchDictionary(number: number): void {
+    const entry = this.dictionaryEntries[number];
+    if (this.dictionaries[number] || !entry?.column) return;
+    const segments = segmentsOf(entry.column);
+    for (const { start, end } of runsOf(segments)) {
+      if (entry.offset + end <= this.source.size) this.source.ahead!(entry.offset + start, end - start);
+    }
   }
   /** Rows of one of the parts. */
   readPart(block: number, part: Column, projection?: Projection): MaybePromise<Vector> {
@@ -498,15 +562,7 @@ export class ObjectReader {
       const place = `dictionary ${n}`;
       if (!entry?.column) throw corrupt(this.id, place, 'there is none');
       const column = entry.column;
-      const segments: Segment[] = [];
-      visitSegments(column, {
-        segment: (s) => {
-          if (s.length > 0) segments.push(s);
-        },
-        dictionary: () => undefined,
-        known: () => false,
-      });
-      const done = then(this.readSegments(segments, entry.offset, place), (bytes) => {
+      const done = then(this.readSegments(segmentsOf(column), entry.offset, place), (bytes) => {
         const decoded = this.decode(
           place,
           () =>
@@ -536,15 +592,9 @@ export class ObjectReader {
   ): MaybePromise<Map<Segment, Uint8Array>> {
     const out = new Map<Segment, Uint8Array>();
     const pending: Promise<void>[] = [];
-    for (let i = 0; i < segments.length; ) {
-      const first = i;
-      const start = segments[i]!.offset;
-      let end = start + segments[i]!.length;
-      for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++)
-        end = segments[i]!.offset + segments[i]!.length;
+    for (const { run, start, end } of runsOf(segments)) {
       if (base + end > this.source.size) throw corrupt(this.id, place, 'segment beyond the end');
       this.bytesRead += end - start;
-      const run = segments.slice(first, i);
       const done = then(this.source.read(base + start, end - start), (bytes) => {
         for (const s of run)
           out.set(s, this.checked(bytes.subarray(s.offset - start, s.offset - start + s.length), s, place));
@@ -568,6 +618,33 @@ export class ObjectReader {
   }
 }
 
+/** Segments in the order of their places, in as few runs as pays. */
+const runsOf = (
+  segments: readonly Segment[],
+): readonly { readonly run: readonly Segment[]; readonly start: number; readonly end: number }[] => {
+  const runs = [];
+  for (let i = 0; i < segments.length; ) {
+    const first = i;
+    const start = segments[i]!.offset;
+    let end = start + segments[i]!.length;
+    for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++)
+      end = segments[i]!.offset + segments[i]!.length;
+    runs.push({ run: segments.slice(first, i), start, end });
+  }
+  return runs;
+};
+/** Those of a column without its dictionary. */
+const segmentsOf = (column: Column): readonly Segment[] => {
+  const segments: Segment[] = [];
+  visitSegments(column, {
+    segment: (s) => {
+      if (s.length > 0) segments.push(s);
+    },
+    dictionary: () => undefined,
+    known: () => false,
+  });
+  return segments;
+};
 /** The bytes of all rows. */
 const bytesOf = ({ bytes, offsets, length }: BytesVector): Uint8Array => bytes.subarray(offsets[0], offsets[length]);
 const wordsOf = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);

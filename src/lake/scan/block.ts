@@ -199,6 +199,18 @@ export class BlockScanner {
     return this.told(reader, bytesRead, this.rows(reader, block, part));
   }
 
+  /** Begins to fetch what the block is looked at with first. */
+  fetch(reader: ObjectReader, block: number): void {
+    const { pruner, filter, summaries, bestKeys } = this.options;
+    // Where the best rows are wanted most blocks are not read, texts are looked for in what is stored of them.
+    if (filter?.best || filter?.textOnly || (!filter && summaries)) return;
+    for (const part of this.live(reader.parts(block))) {
+      if (pruner && reader.fetchFilters(block, part, pruner)) continue;
+      if (filter?.stored && !bestKeys && reader.fetchTests(block, part, filter.stored.tests)) continue;
+      reader.fetchPart(block, part, filter ? this.filterProjection : this.projection);
+    }
+  }
+
   /** All rows of the block with the wanted columns, unfiltered. */
   async all(reader: ObjectReader, block: number): Promise<Vector> {
     const { bytesRead } = reader;

@@ -217,7 +217,14 @@ export const openReader = async (
   const known = readers?.get(id);
   if (known) return known;
   const opened = openObject(
-    inline ? sourceOfBytes(id, inline) : { id, size, read: (offset, length) => objects.readRange(id, offset, length) },
+    inline
+      ? sourceOfBytes(id, inline)
+      : {
+          id,
+          size,
+          read: (offset, length) => objects.readRange(id, offset, length),
+          ...(objects.ahead && { ahead: (offset: number, length: number) => objects.ahead?.(id, offset, length) }),
+        },
     inline ? undefined : readers?.columns,
   );
   const reader = opened instanceof Promise ? await opened : opened;

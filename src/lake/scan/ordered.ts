@@ -7,6 +7,7 @@ import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { type Vector, noRows, slice, valueAt } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import { type ObjectReader, projectRows } from '../objects/reader.ts';
+import { ReadAhead } from './ahead.ts';
 import { BlockScanner } from './block.ts';
 import { cutOut } from './cut.ts';
 import { type ScanInput, batchBytes } from './input.ts';
@@ -25,6 +26,7 @@ interface Cursor {
   readonly meta: ObjectMeta;
   readonly reader: ObjectReader;
   readonly withKeys: boolean;
+  readonly ahead: ReadAhead;
   block: number;
   rows: Vector;
   keys: readonly Vector[];
@@ -163,6 +165,7 @@ export class OrderedScan {
       meta,
       reader,
       withKeys,
+      ahead: new ReadAhead(this.input, withKeys ? this.keyedScanner : this.scanner),
       block: -1,
       rows: noRows,
       keys: [],
@@ -191,6 +194,7 @@ export class OrderedScan {
       if (!withKeys && !cursor.meta.inline && (await this.loadFirst(cursor))) return true;
       // Rows of small objects are told apart by their places, so all of them come.
       const number = cursor.next;
+      cursor.ahead.from(reader, number);
       const all = cursor.meta.inline ? await scanner.all(reader, number) : await scanner.inOrder(reader, number);
       const rows = all && cursor.skip > 0 ? cutOut(all, cursor.skip, all.length) : all;
       cursor.next = this.input.nextBlock(reader, number + 1);

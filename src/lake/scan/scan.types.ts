@@ -11,7 +11,7 @@ import type { RowFilter } from './block.ts';
 export interface ScanSource {
   readonly keys: readonly (readonly string[])[];
   readonly order: SortOrder;
-  readonly objects: Pick<ObjectStore, 'readRange'>;
+  readonly objects: Pick<ObjectStore, 'readRange' | 'ahead'>;
   readonly page: (request: PageRequest) => ObjectPage | Promise<ObjectPage>;
   /** Readers of earlier scans by object id; a scan takes from it and adds to it. */
   readonly readers?: ReaderCache;

@@ -7,6 +7,7 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import { isTurnLong } from '../../vectors/stop.ts';
 import { type Vector, noRows } from '../../vectors/vector.ts';
 import type { ObjectReader } from '../objects/reader.ts';
+import { ReadAhead } from './ahead.ts';
 import { type BestKeys, spanOfBlock, spanOfObject } from './best.ts';
 import { BlockScanner } from './block.ts';
 import { type ScanInput, batchBytes, blocksOf, isWhole, wholeBlockRows } from './input.ts';
@@ -15,6 +16,7 @@ import { type ScanInput, batchBytes, blocksOf, isWhole, wholeBlockRows } from '.
 export class UnorderedScan {
   private readonly input: ScanInput;
   private readonly scanner: BlockScanner;
+  private readonly ahead: ReadAhead;
   /** Rows that wait to be given out, the block that is read next, and rows that are being read. */
   private readonly ready: Vector[] = [];
   private current: { readonly reader: ObjectReader; block: number } | undefined;
@@ -25,6 +27,7 @@ export class UnorderedScan {
     const { options, bestKeys, descending } = input;
     const cache = input.source.readers?.columns;
     this.scanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(bestKeys && { bestKeys, descending }) });
+    this.ahead = new ReadAhead(input, this.scanner);
   }
 
   async *rows(): AsyncGenerator<Vector> {
@@ -79,6 +82,7 @@ export class UnorderedScan {
         if (block < 0) break;
         if (isWhole(reader, block)) continue;
         this.input.options.signal?.throwIfAborted();
+        this.ahead.from(reader, block);
         this.current.block = this.input.nextBlock(reader, block + 1);
         if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) {
           const rows = await this.scanner.all(reader, block);
@@ -103,6 +107,7 @@ export class UnorderedScan {
       if (this.late || !current || current.block < 0 || !isWhole(current.reader, current.block)) return undefined;
       this.input.options.signal?.throwIfAborted();
       const { reader, block } = current;
+      this.ahead.from(reader, block);
       current.block = this.input.nextBlock(reader, block + 1);
       const found = this.scanner.parts(reader, block);
       if (found instanceof Promise) {

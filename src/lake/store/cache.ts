@@ -1,11 +1,12 @@
 /**
- * The objects of a lake in a bucket that are on the local disk: the longest unused go when they are more than `-cache.max`.
- * A file that goes while somebody reads it is read to its end; whoever asks for it again has it fetched (objects/
- * fetched.ts), which leaves the time of use in the file.
+ * What of the objects of a lake in a bucket is on the local disk, whole ones that were written here and ranges that were
+ * fetched: the longest unused go when they are more than `-cache.max`. A file that goes while somebody reads it is read
+ * to its end; whoever asks for it again has it fetched (objects/fetched.ts), which leaves the time of use in the file.
  */
 import { opendir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Id } from '../lake.types.ts';
+import { rangeBytes, rangesFolder } from '../objects/ranges.ts';
 
 /** `bytesMax` 0: none goes. */
 export interface CacheLimits {
@@ -18,6 +19,14 @@ interface CacheHost {
   readonly mayGo: (id: Id) => boolean;
   readonly evicted: (id: Id) => void;
   readonly report: (fault: unknown) => void;
+}
+/** `id`: of a whole object. */
+interface Cached {
+  readonly id?: Id;
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly usedMs: number;
 }
 /** It is made smaller than it may be, so that not every object makes another one go. */
 const keptShare = 0.9;
@@ -49,38 +58,52 @@ export class ObjectCache {
     }, this.limits.lookMs).unref();
   }
   private async look(): Promise<void> {
-    const files: { readonly id: Id; readonly path: string; readonly bytes: number; readonly usedMs: number }[] = [];
-    let sum = 0;
-    const root = join(this.host.directory, 'objects');
-    for await (const folder of await opendir(root)) {
-      if (!folder.isDirectory()) continue;
-      for await (const { name } of await opendir(join(root, folder.name))) {
-        const path = join(root, folder.name, name);
-        const found = await stat(path).catch(() => undefined);
-        if (!found) continue;
-        if (idPattern.test(name)) {
-          files.push({ id: name, path, bytes: found.size, usedMs: found.mtimeMs });
-          sum += found.size;
-        } else if (found.mtimeMs < Date.now() - fetchMsMax) await rm(path, { force: true });
-      }
+    const files: Cached[] = [];
+    const { directory } = this.host;
+    for await (const each of filesBelow(join(directory, 'objects'), 1)) {
+      if (idPattern.test(each.name)) files.push({ ...each, id: each.name });
+      else await this.removeLeft(each);
     }
+    for await (const each of filesBelow(rangesFolder(directory), 2)) {
+      if (rangeBytes(each.name) !== undefined) files.push(each);
+      else await this.removeLeft(each);
+    }
+    let sum = files.reduce((all, { bytes }) => all + bytes, 0);
     const { bytesMax } = this.limits;
     if (bytesMax > 0 && sum > bytesMax) {
       files.sort((a, b) => a.usedMs - b.usedMs);
       for (const { id, path, bytes } of files) {
         if (sum <= bytesMax * keptShare || this.ended) break;
-        if (!this.host.mayGo(id)) continue;
+        if (id !== undefined && !this.host.mayGo(id)) continue;
         await rm(path, { force: true });
-        this.host.evicted(id);
+        if (id !== undefined) this.host.evicted(id);
         sum -= bytes;
       }
     }
     this.bytes = sum;
+  }
+  private async removeLeft({ path, usedMs }: Cached): Promise<void> {
+    if (usedMs < Date.now() - fetchMsMax) await rm(path, { force: true });
   }
 
   async close(): Promise<void> {
     this.ended = true;
     clearTimeout(this.timer);
     await this.looking;
+  }
+}
+
+/** The files so many folders below one; what goes meanwhile is left out. */
+async function* filesBelow(folder: string, depth: number): AsyncGenerator<Cached> {
+  const entries = await opendir(folder).catch(() => undefined);
+  if (!entries) return;
+  for await (const { name } of entries) {
+    const path = join(folder, name);
+    if (depth > 0) {
+      yield* filesBelow(path, depth - 1);
+      continue;
+    }
+    const found = await stat(path).catch(() => undefined);
+    if (found?.isFile()) yield { name, path, bytes: found.size, usedMs: found.mtimeMs };
   }
 }

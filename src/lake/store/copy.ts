@@ -23,6 +23,7 @@ import type { LogPlace } from '../log/format.ts';
 import { logRecords } from '../log/reader.ts';
 import { objectKey } from '../objects/fetched.ts';
 import { objectPath } from '../objects/objects.ts';
+import { rangesOf } from '../objects/ranges.ts';
 import { idBuffer } from '../ksuid.ts';
 import type { Change } from '../tables/tables.ts';
 import { writeBaseFile } from './base-file.ts';
@@ -413,7 +414,11 @@ class LakeCopy implements LakeStore {
     for (const { resolve } of done) resolve();
     const leave = this.leaving.filter(({ record }) => record <= last);
     this.leaving = this.leaving.filter(({ record }) => record > last);
-    for (const { id } of leave) rmSync(objectPath(this.lake!.directory, id), { force: true });
+    const { directory } = this.lake!;
+    for (const { id } of leave) {
+      rmSync(objectPath(directory, id), { force: true });
+      rmSync(rangesOf(directory, id), { recursive: true, force: true });
+    }
   }
 
   /** Another one's segment is where the next one would be. */
