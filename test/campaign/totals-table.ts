@@ -29,6 +29,10 @@ const texts: Readonly<Record<string, string>> = {
     'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
   buckets:
     'a bucket loses, swaps and damages segments, bases and objects, also with those of another lake; opened from nothing, as a replica and from the folder: all that was acknowledged, or refused by the name of what is wrong',
+  takeovers:
+    'the writer of a bucket is killed under 16 writing clients and its folder deleted, half of the times with a standby: nothing acknowledged is lost, nothing is there twice, a replica ends at the same tip and rows',
+  twins:
+    'the writer of a bucket is stopped (SIGSTOP) at its work under 16 clients and resumed when another one writes: one history, and each write to it is refused by the name of the writer',
   syslog:
     'SIGTERM and SIGKILL while 100 connections of syslog send: what was sent and closed before the SIGTERM is there, what a query had seen before the SIGKILL; each message once',
   times:

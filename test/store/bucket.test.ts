@@ -13,6 +13,7 @@ import { elementOf } from '../../src/store/xml.ts';
 import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
 import { type Fault, type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
 import { lacksMoto, startMoto } from '../support/moto.ts';
+import { lacksVersity, startVersity } from '../support/versitygw.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-bucket-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -37,6 +38,7 @@ const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
 const kinds = [
   { kind: 'a store of our own', start: () => startBucketServer({ pageKeys: 3 }), lacks: () => false },
   { kind: 'moto', start: () => startMoto('lakes'), lacks: lacksMoto },
+  { kind: 'versitygw', start: () => startVersity('lakes'), lacks: lacksVersity },
 ];
 describe.each(kinds)('$kind', ({ kind, start, lacks }) => {
   describe.skipIf(lacks())('is there', () => {
@@ -61,12 +63,17 @@ describe.each(kinds)('$kind', ({ kind, start, lacks }) => {
         sha256: createHash('sha256').update(bytes).digest('hex'),
       });
       for (let i = 0; i < 7; i++) await bucket.put(`log/${i}`, Buffer.from(String(i)));
-      const listed = async (prefix: string): Promise<string[]> => {
+      const listed = async (prefix: string, from?: { readonly after: string }): Promise<string[]> => {
         const keys: string[] = [];
-        for await (const { key } of bucket.list(prefix)) keys.push(key);
+        for await (const { key } of bucket.list(prefix, from)) keys.push(key);
         return keys;
       };
+      expect(await bucket.getRange('objects/a b+ü', 1000, 70)).toEqual(bytes.subarray(1000, 1070));
+      expect(await bucket.getRange('objects/a b+ü', 0, bytes.length)).toEqual(bytes);
+      expect(await codeOf(bucket.getRange('objects/a b+ü', bytes.length, 5))).toBe('store-corrupt');
+      expect(await bucket.getRange('objects/none', 0, 5)).toBeUndefined();
       expect(await listed('log/')).toEqual(Array.from({ length: 7 }, (_, i) => `log/${i}`));
+      expect(await listed('log/', { after: 'log/2' })).toEqual(['log/3', 'log/4', 'log/5', 'log/6']);
       expect(await listed('objects/')).toEqual(['objects/a b+ü']);
       await bucket.delete('objects/a b+ü');
       await bucket.delete('objects/a b+ü');
