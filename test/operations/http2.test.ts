@@ -133,15 +133,46 @@ const header = (name: string, value: string): Buffer =>
   Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
 /** Opens a connection: its preface and settings. */
 const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0, Buffer.alloc(0))]);
-const head = (stream: number, method: string, path: string): Buffer => {
+const head = (stream: number, method: string, path: string, isWhole = false): Buffer => {
   const named = [header(':method', method), header(':scheme', 'https'), header(':authority', 'localhost')];
-  return frame(1, 4, stream, Buffer.concat([...named, header(':path', path)]));
+  return frame(1, isWhole ? 5 : 4, stream, Buffer.concat([...named, header(':path', path)]));
 };
-const framesOf = (bytes: Buffer): { readonly type: number; readonly payload: Buffer }[] => {
+interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  readonly payload: Buffer;
+}
+const framesOf = (bytes: Buffer): readonly Frame[] => {
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3))
-    frames.push({ type: bytes[at + 3]!, payload: bytes.subarray(at + 9, at + 9 + bytes.readUIntBE(at, 3)) });
+    frames.push({
+      type: bytes[at + 3]!,
+      flags: bytes[at + 4]!,
+      stream: bytes.readUInt32BE(at + 5),
+      payload: bytes.subarray(at + 9, at + 9 + bytes.readUIntBE(at, 3)),
+    });
   return frames;
+};
+/** An answer has its end: the flag of a frame with headers or data. */
+const isEnd = ({ type, flags }: Frame): boolean => type <= 1 && (flags & 1) === 1;
+/** The frames of stream 1 up to its end, whichever it is. */
+const framesUntilEnd = async (sent: readonly Buffer[]): Promise<readonly Frame[]> => {
+  const socket = await openSocket();
+  let came = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    came = Buffer.concat([came, chunk]);
+  });
+  // Windows of 16 MiB: nothing waits for the client.
+  const windows = [frame(4, 0, 0, Buffer.from([0, 4, 1, 0, 0, 0])), frame(8, 0, 0, Buffer.from([1, 0, 0, 0]))];
+  socket.write(Buffer.concat([preface, ...windows, ...sent]));
+  const isReset = ({ type }: Frame): boolean => type === 3;
+  const frames = await until(
+    () => framesOf(came).filter(({ stream }) => stream === 1),
+    (all) => all.some((each) => isEnd(each) || isReset(each)),
+  );
+  socket.destroy();
+  return frames.slice(0, frames.findIndex((each) => isEnd(each) || isReset(each)) + 1);
 };
 const reset = (stream: number, code: number): Buffer => frame(3, 0, stream, Buffer.from([0, 0, 0, code]));
 const openSocket = async (): Promise<TLSSocket> => {
@@ -291,6 +322,22 @@ describe('an answer', () => {
     stream.resume();
     await once(stream, 'end');
     expect((await askOn(session, 'GET', '/status')).body).toBe('ok');
+  });
+  test.each([
+    ['GET', '/status', 200],
+    ['GET', '/nowhere', 404],
+    ['GET', '/openapi.json', 200],
+    ['GET', '/query?query=from+p+|+head+5000&format=csv', 200],
+    ['HEAD', '/status', 200],
+    ['DELETE', '/pool/nobody', 404],
+    ['OPTIONS', '/pool', 204],
+  ])('to %s %s ends its stream by a flag, as a whole answer does', async (method, path) => {
+    const frames = await framesUntilEnd([head(1, method, path, true)]);
+    expect(frames.map(({ type }) => type)).not.toContain(3);
+  });
+  test('ahead of its body has its end before the client is told to stop', async () => {
+    const frames = await framesUntilEnd([head(1, 'POST', '/nowhere'), frame(0, 0, 1, Buffer.from('{k:1}'))]);
+    expect(frames.map(({ type }) => type)).not.toContain(3);
   });
   test('that nobody reads ends with its client, and holds no other stream up', async () => {
     const session = open();

@@ -158,8 +158,12 @@ const asPlain = (request: Http2ServerRequest, response: Http2ServerResponse, soc
     stream.destroy(new Error('answer cut off'));
     return response as never;
   };
-  // The answer is there, and nobody reads the rest of the body: the client may stop (RFC 9113, 8.1).
+  // The answer is there, and nobody reads the rest of the body: the client may stop (RFC 9113, 8.1), once it has been
+  // sent the end. `finish` comes before that: a reset then would take its place.
   stream.once('finish', () => {
-    if (!request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
+    if (request.complete || stream.endAfterHeaders) return;
+    setImmediate(() => {
+      if (!stream.destroyed && !request.complete) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
   });
 };
