@@ -6,7 +6,7 @@
  */
 import { BytesFault } from '../type-bytes.ts';
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** A table at `at`; fields go by their index in the definition of the format. */
 export class FlatTable {

@@ -3,8 +3,10 @@
  * rows of all columns at once.
  */
 import { type FileMetaData, type SchemaElement, parquetMetadata } from 'hyparquet';
+import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
+import { bytesToText } from '../../vectors/text-codec.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
@@ -95,8 +97,10 @@ const contentsSize = (file: Spool): number => {
 };
 const contentsOf = (file: Spool, size: number): FileMetaData => {
   try {
-    const metadata = parquetMetadata(new Uint8Array(file.read(file.size - 8 - size, size + 8)), { geoparquet: false });
+    const bytes = new Uint8Array(file.read(file.size - 8 - size, size + 8));
+    const metadata = parquetMetadata(bytes, { geoparquet: false });
     metadata.schema.forEach(checkNumbers);
+    restoreMarks(metadata, bytes);
     return metadata;
   } catch (cause) {
     // The library has no class for its errors; what it cannot read is damaged.
@@ -105,6 +109,16 @@ const contentsOf = (file: Spool, size: number): FileMetaData => {
       { cause },
     );
   }
+};
+const byteOrderMark = Buffer.of(0xef, 0xbb, 0xbf);
+/** The library takes the mark off names of columns that begin with one, which may make two of them one. */
+const restoreMarks = ({ schema }: FileMetaData, contents: Uint8Array): void => {
+  if (!Buffer.from(contents.buffer).includes(byteOrderMark)) return;
+  const { field_2: elements } = deserializeTCompactProtocol({ view: new DataView(contents.buffer), offset: 0 }) as {
+    readonly field_2: readonly { readonly field_4: Uint8Array }[];
+  };
+  for (const [i, { field_4: name }] of elements.entries())
+    if (byteOrderMark.every((byte, at) => name[at] === byte)) schema[i]!.name = bytesToText(name);
 };
 /** The library gives out whatever kind of thing the bytes have in a number's place. */
 const checkNumbers = (element: SchemaElement): void => {

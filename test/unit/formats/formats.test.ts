@@ -10,6 +10,7 @@ import {
   requestMediaType,
 } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
+import { intValue, recordValue } from '../../../src/vectors/value.ts';
 import { convert, readValues, written } from '../../support/convert.ts';
 import { someValues } from '../../support/values.ts';
 
@@ -95,6 +96,30 @@ describe('gzip', () => {
     });
     expect(error).toBe('request body: gzip: expands to more than 1000000 bytes (option -expanded.max)');
   });
+});
+
+test('names of fields come back as they were, whatever is in them', async () => {
+  const names = [
+    '\ufeffa',
+    'a',
+    '',
+    ' ',
+    '__proto__',
+    'constructor',
+    'a.b',
+    'e\u0301',
+    '\u202e',
+    '\u200b',
+    'x\0',
+    'a\nb',
+  ];
+  const values = [recordValue(names.map((name, i) => ({ name, value: intValue(i) })))];
+  for (const format of ['sup', 'jsup', 'bsup', 'csup', 'arrows', 'parquet'] as const) {
+    const composed = format === 'sup' ? names.map((name) => name.normalize('NFC')) : names;
+    const { output, error } = await convert(written(values, format), { from: format });
+    const wanted = recordValue(composed.map((name, i) => ({ name, value: intValue(i) })));
+    expect([format, output, error]).toEqual([format, `${supText(wanted)}\n`, '']);
+  }
 });
 
 describe('the table', () => {

@@ -12,7 +12,7 @@ import { compiled } from './matches.ts';
 import { type FunctionRow, type Kernel, byKernel, rowsOf } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const decoded = (bytes: Uint8Array): string | Refusal => {
   try {
     return decoder.decode(bytes);
