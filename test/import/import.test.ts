@@ -10,8 +10,11 @@ import type { CommandIo } from '../../src/commands/io.ts';
 import { fsckCommand } from '../../src/commands/fsck.ts';
 import { importCommand } from '../../src/commands/import/import.ts';
 import { openReader } from '../../src/formats/formats.ts';
+import { stringValue } from '../../src/vectors/value.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { valueAt } from '../../src/vectors/vector.ts';
+import { written } from '../support/convert.ts';
+import { randomOf } from '../support/random.ts';
 import { startService, type TestService } from '../support/server.ts';
 
 interface Fixture {
@@ -152,6 +155,45 @@ describe('what is refused', () => {
     expect((await run('-lake', 'half', 'broken')).status).toContain(`${commit}: bsup: `);
     unlinkSync(join(folder, 'broken', commit));
     expect((await run('-lake', 'half', 'broken')).status).toMatch(/(commit is missing|has it already)/);
+  });
+  test('an object whose file is cut, or is that of another one, and journals of other things', async () => {
+    const damage = async (name: string, path: RegExp, bytes: (found: Buffer) => Uint8Array): Promise<unknown> => {
+      unpack(name);
+      for (const one of Object.keys(files).filter((each) => path.test(each))) {
+        const file = join(folder, name, one);
+        writeFileSync(file, bytes(readFileSync(file)));
+      }
+      return (await run('-lake', `of ${name}`, name)).status;
+    };
+    const objects = /\/data\/\w+\.bsup$/;
+    // The values are whole, and one of them is not there.
+    expect(await damage('cut', objects, () => Buffer.from('ff', 'hex'))).toMatch(
+      /^\/cut\/\w+\/data\/\w+\.bsup: has 1 bytes, its commit says \d+$/,
+    );
+    // As long as it was, without its values: each byte is the end of a stream.
+    expect(await damage('hollow', objects, (found) => found.fill(0xff))).toMatch(
+      /^\/hollow\/\w+\/data\/\w+\.bsup: no records in request$/,
+    );
+    // As long as it was, and something else: one value.
+    const single = (found: Buffer): Uint8Array => {
+      let text = randomOf(1).hex(found.length);
+      while (written([stringValue(text)], 'bsup').length > found.length) text = text.slice(1);
+      return written([stringValue(text)], 'bsup');
+    };
+    expect(await damage('other', objects, single)).toMatch(
+      /^\/other\/\w+\/data\/\w+\.bsup: has 1 values, its commit says \d+$/,
+    );
+    const branches = Buffer.from(
+      files[Object.keys(files).find((path) => path.endsWith('branches/1.bsup'))!]!,
+      'base64',
+    );
+    expect(await damage('crossed', /^pools\/1\.bsup$/, () => branches)).toBe(
+      '/crossed/pools/1.bsup: the entry of a pool is expected',
+    );
+    const commit = Buffer.from(files[Object.keys(files).find((path) => /commits\/\w+\.bsup$/.test(path))!]!, 'base64');
+    expect(await damage('strange', /^pools\/1\.bsup$/, () => commit)).toBe(
+      '/strange/pools/1.bsup: an entry with a name is expected',
+    );
   });
   test('objects that a branch needs and that are missing are told, and are no rows', async () => {
     unpack('lossy');

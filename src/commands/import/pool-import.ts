@@ -4,7 +4,7 @@ import { zeroId } from '../../lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../lake/lake.types.ts';
 import type { WorkerPool } from '../../workers/pool.types.ts';
 import type { GivenDraws } from './given-draws.ts';
-import type { BranchMove, ForeignCommit, ForeignLake, ForeignPool } from './superdb.ts';
+import type { BranchMove, ForeignCommit, ForeignLake, ForeignObject, ForeignPool } from './superdb.ts';
 
 interface ImportTools {
   readonly foreign: ForeignLake;
@@ -93,10 +93,16 @@ export class PoolImport {
       const bytes = this.#tools.foreign.object(this.#source, object);
       const { workers } = this.#tools;
       const pool = this.#pool.config;
-      const loaded = await workers.load({ pool, format: bytes ? 'bsup' : 'sup', body: bytes ?? once(standIn) });
+      const loaded = await workers
+        .load({ pool, format: bytes ? 'bsup' : 'sup', body: bytes ?? once(standIn) })
+        .catch((cause: unknown) => {
+          const file = this.#tools.foreign.fileOf(this.#source, object.id);
+          throw new Error(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+        });
       if (!bytes) for (const meta of loaded.objects) this.#standIns.add(meta.id);
+      else this.#checkCount(object, loaded.objects);
       objects.set(
-        object,
+        object.id,
         loaded.objects.map((meta) => meta.id),
       );
       adds.push(...loaded.objects);
@@ -119,6 +125,14 @@ export class PoolImport {
     const made = await making;
     if (made.commit !== id) throw new Error(`pool ${this.#source.name}: commit 0x${id} could not keep its id`);
     this.#made.set(id, { parent, objects });
+  }
+
+  /** @throws Error where rows are missing, or are those of another object: files of BSUP have no checksum */
+  #checkCount({ id, count }: ForeignObject, objects: readonly ObjectMeta[]): void {
+    const found = objects.reduce((sum, meta) => sum + meta.count, 0);
+    if (found === count) return;
+    const file = this.#tools.foreign.fileOf(this.#source, id);
+    throw new Error(`${file}: has ${found} values, its commit says ${count}`);
   }
 
   /** What an object is here that a commit or one before it added. */

@@ -7,7 +7,7 @@
  * - A pool's folder has its id's name. In `commits/`, a file for each commit: who, when and why, then the objects that it
  *   adds and deletes. In `data/`, a file of BSUP for each object.
  */
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openReader } from '../../formats/formats.ts';
 import { base62, parseId, zeroId } from '../../lake/ksuid.ts';
@@ -34,6 +34,13 @@ export interface BranchMove {
   /** When the branch was made. */
   readonly tsNs: bigint;
 }
+/** A data object, as the commit that adds it tells of it. */
+export interface ForeignObject {
+  readonly id: Id;
+  readonly count: number;
+  /** Bytes of its file. */
+  readonly size: number;
+}
 /** A commit. `unknown`: kinds of changes that are not known. */
 export interface ForeignCommit {
   readonly id: Id;
@@ -43,7 +50,7 @@ export interface ForeignCommit {
   readonly message: string;
   /** SUP. */
   readonly meta: string;
-  readonly adds: readonly Id[];
+  readonly adds: readonly ForeignObject[];
   readonly deletes: readonly Id[];
   readonly addVectors: readonly Id[];
   readonly deleteVectors: readonly Id[];
@@ -77,6 +84,7 @@ export class ForeignLake {
       if (!entry) pools.delete(name);
       else {
         const { layout, ...rest } = entry;
+        if (typeof layout !== 'object') throw new Error(`${file}: the entry of a pool is expected`);
         const { order, keys } = layout as Plain;
         pools.set(name, {
           id: idOf(rest['id'], file),
@@ -106,14 +114,17 @@ export class ForeignLake {
     if (!head || nameOf(head) !== 'commits.Commit') throw new Error(`${file}: does not begin with a commit`);
     const of = plain(head) as Plain;
     const meta = fieldOf(head, 'meta');
+    const adds: ForeignObject[] = [];
     const sorted = new Map<string, Id[]>();
     for (const change of changes) {
       const kind = nameOf(change);
       const field = changeFields[kind];
       if (field === undefined) throw new Error(`${file}: change of an unknown kind ${kind}`);
       const { object, id: named } = plain(change) as Plain;
-      const which = idOf(field === 'adds' ? (object as Plain)['id'] : named, file);
-      sorted.set(field, [...(sorted.get(field) ?? []), which]);
+      if (field === 'adds') {
+        const { id: added, count, size } = object as Plain;
+        adds.push({ id: idOf(added, file), count: Number(count), size: Number(size) });
+      } else sorted.set(field, [...(sorted.get(field) ?? []), idOf(named, file)]);
     }
     return {
       id,
@@ -122,17 +133,27 @@ export class ForeignLake {
       dateNs: BigInt(of['date'] as bigint),
       message: text(of['message']),
       meta: meta ? supText(meta) : 'null',
-      adds: sorted.get('adds') ?? [],
+      adds,
       deletes: sorted.get('deletes') ?? [],
       addVectors: sorted.get('addVectors') ?? [],
       deleteVectors: sorted.get('deleteVectors') ?? [],
     };
   }
 
-  /** The bytes of an object, which are BSUP; undefined: it was vacuumed. */
-  object(pool: ForeignPool, id: Id): AsyncIterable<Uint8Array> | undefined {
-    const file = join(this.#of(pool), 'data', `${base62(id)}.bsup`);
-    return existsSync(file) ? createReadStream(file, { highWaterMark: 1 << 18 }) : undefined;
+  /**
+   * The bytes of an object, which are BSUP; undefined: it was vacuumed. @throws Error where the file is cut, or that of
+   * another object
+   */
+  object(pool: ForeignPool, { id, size }: ForeignObject): AsyncIterable<Uint8Array> | undefined {
+    const file = this.fileOf(pool, id);
+    if (!existsSync(file)) return undefined;
+    const found = statSync(file).size;
+    if (found !== size) throw new Error(`${file}: has ${found} bytes, its commit says ${size}`);
+    return createReadStream(file, { highWaterMark: 1 << 18 });
+  }
+  /** Where the rows of an object are. */
+  fileOf(pool: ForeignPool, id: Id): string {
+    return join(this.#of(pool), 'data', `${base62(id)}.bsup`);
   }
 
   #of({ id }: ForeignPool): string {
@@ -162,7 +183,9 @@ async function* journal(folder: string): AsyncGenerator<JournalEntry> {
     const file = join(folder, `${n}.bsup`);
     for (const record of await recordsOf(file)) {
       const entry = record['entry'] as Plain | undefined;
-      yield { name: text(entry ? entry['name'] : record['entry_key']), entry, file };
+      const name = entry ? entry['name'] : record['entry_key'];
+      if (typeof name !== 'string') throw new Error(`${file}: an entry with a name is expected`);
+      yield { name, entry, file };
     }
   }
 }
