@@ -1,4 +1,5 @@
 /** Rows of cells between delimiters, found in a window of bytes; and what becomes of faulty ones. */
+import { componentsMax } from '../../vectors/type.ts';
 import type { Batches } from '../batches.ts';
 import type { ByteWindow } from '../byte-window.ts';
 import { type Faults, rawBytes } from '../faults/faults.ts';
@@ -205,7 +206,13 @@ export class RowScanner {
     }
     return -1;
   }
+  /** No header has more than so many cells; of a longer row those beyond are counted alone. */
   private push(start: number, end: number, quoted: number): void {
+    if (quoted) this.plain = false;
+    if (this.length > componentsMax) {
+      this.length++;
+      return;
+    }
     if (this.length === this.starts.length) {
       const { starts, ends, quoted: old } = this;
       const size = this.length * 2;
@@ -216,7 +223,6 @@ export class RowScanner {
     this.starts[this.length] = start;
     this.ends[this.length] = end;
     this.quoted[this.length++] = quoted;
-    if (quoted) this.plain = false;
   }
 }
 

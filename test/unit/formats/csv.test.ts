@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
+import { RowScanner } from '../../../src/formats/csv/row-scanner.ts';
 import { convert, readValues } from '../../support/convert.ts';
+
+test('a header of millions of cells is refused, and held in no more places than one may have', async () => {
+  const line = `${'a,'.repeat(1_000_000)}\n`;
+  expect(await sup(line)).toBe('csv: line 1: more than 100000 columns');
+  const row = new RowScanner(',');
+  const bytes = Buffer.from(line);
+  expect(row.next({ bytes, start: 0, end: bytes.length, final: true })).toBe('row');
+  expect([row.length, row.starts.length]).toEqual([1_000_001, 131_072]);
+});
 
 const sup = async (text: string, csvDelimiter = ',', pieceBytes?: number): Promise<string> => {
   const { output, error } = await convert(text, {
