@@ -482,6 +482,11 @@ export const errorTable = {
     kind: 'payload too large',
     text: 'answer is too long for its length or ranges: more than {limit} bytes (option -answers.max); without Range it is streamed',
   },
+  'answer-moved': {
+    status: 412,
+    kind: 'precondition failed',
+    text: 'If-Match {value} does not match: the answer is another one now, or has no such tag',
+  },
   'range-none': bad('range {range} is beyond the answer, which has {size} bytes', 416),
   'query-text-missing': bad(
     'parameter query is missing: the text of the query, or GET /pool/POOL/branch/BRANCH/data for all data',

@@ -10,7 +10,7 @@ import type { Ending } from '../query/analyze.ts';
 import { answerCoding, varyOf } from './bodies/encoding.ts';
 import { formOf } from './bodies/negotiate.ts';
 import { rangeOf } from './bodies/ranges.ts';
-import { matchesTag } from './bodies/tags.ts';
+import { hasTag, matchesTag } from './bodies/tags.ts';
 import { warningHeader } from './commit-answer.ts';
 import { paceOf } from './connections/pace.ts';
 import { logCutAnswer } from './log-fault.ts';
@@ -36,7 +36,7 @@ export const answerQuery = (call: Call, asked: QueryAsked): Promise<unknown> => 
  * The same for a safe method: nothing is changed by it. An answer that depends on commits alone has a tag: whoever has
  * that answer is told so (304), before the query runs; who asks for its length (HEAD) or a part of it gets it from the
  * answers that are kept.
- * @throws query-writes, answer-long, range-none
+ * @throws query-writes, answer-long, answer-moved, range-none
  */
 export const answerReading = async (call: Call, asked: QueryAsked): Promise<unknown> => {
   const { request, reply, response } = call;
@@ -61,6 +61,8 @@ class Reading {
   /** Names what the answer depends on. */
   private key: string | undefined;
   private isKnown = false;
+  /** The client wants another answer than there is now. */
+  private isMoved = false;
   constructor(call: Call, asked: QueryAsked) {
     this.call = call;
     this.asked = asked;
@@ -73,21 +75,26 @@ class Reading {
 
   compiled(reads: readonly string[] | undefined): void {
     const { request, reply, response, service } = this.call;
+    const wanted = request.headers['if-match'];
     if (!reads) {
       reply.header('cache-control', 'no-store');
-      if (request.method === 'HEAD') this.ends.abort();
+      this.isMoved = wanted !== undefined && wanted.trim() !== '*';
+      if (request.method === 'HEAD' || this.isMoved) this.ends.abort();
       return;
     }
     this.key = digestOf([service.version, response.mediaType, JSON.stringify(this.asked), ...reads]);
     // Without an order of its own rows may come in another one: so it is weak.
     reply.header('etag', `W/"${this.key}"`).header('cache-control', 'no-cache');
-    this.isKnown = matchesTag(request.headers['if-none-match'], this.key);
-    if (this.isKnown || service.answers.has(this.key)) this.ends.abort();
+    // Conditions in their order (RFC 9110, 13.2.2).
+    this.isMoved = wanted !== undefined && !matchesTag(wanted, this.key);
+    this.isKnown = !this.isMoved && matchesTag(request.headers['if-none-match'], this.key);
+    if (this.isMoved || this.isKnown || service.answers.has(this.key)) this.ends.abort();
   }
 
   /** Sends the answer of a query that need not run. */
   async ended(): Promise<unknown> {
     const { reply, response, service } = this.call;
+    if (this.isMoved) throw this.moved();
     if (this.isKnown) return reply.code(304).header('vary', varyOf(reply)).send();
     if (this.key === undefined)
       return reply
@@ -106,10 +113,18 @@ class Reading {
     return this.send(await this.call.service.answers.keep(this.key!, answer));
   }
 
+  private moved(): LakeError {
+    const { reply, request } = this.call;
+    reply.removeHeader('etag').removeHeader('cache-control');
+    return new LakeError('answer-moved', { value: request.headers['if-match']! });
+  }
+
   private async send(kept: KeptAnswer): Promise<unknown> {
     const { request, reply, response, service } = this.call;
-    const { range: wanted, 'if-range': ifRange } = request.headers;
+    const { range: wanted, 'if-range': ifRange, 'if-match': ifMatch } = request.headers;
     const tag = `"${this.key!}.${kept.tag}"`;
+    // The same rows may have come in another order before.
+    if (ifMatch !== undefined && !hasTag(ifMatch, tag)) throw this.moved();
     reply.headers({ etag: tag, 'accept-ranges': 'bytes' });
     const range = ifRange === undefined || ifRange === tag ? rangeOf(wanted, kept.size) : undefined;
     if (range === 'none') {
@@ -134,8 +149,9 @@ const forgetAnswer = (reply: Call['reply'], error: unknown): void => {
   if (error instanceof LakeError && error.code === 'query-writes') reply.header('allow', 'POST');
 };
 
-/** Whether the length or a part of an answer is asked for. */
-const isPartOf = ({ method, headers }: Call['request']): boolean => method === 'HEAD' || headers.range !== undefined;
+/** Whether the length of an answer, a part of it, or certain bytes are asked for. */
+const isPartOf = ({ method, headers }: Call['request']): boolean =>
+  method === 'HEAD' || headers.range !== undefined || headers['if-match'] !== undefined;
 
 const digestOf = (parts: readonly string[]): string => {
   const hash = createHash('sha256');

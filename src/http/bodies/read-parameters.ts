@@ -30,6 +30,7 @@ export const readErrors: readonly ErrorCode[] = [
   'parameter-limit',
   'answer-format-unknown',
   'answer-long',
+  'answer-moved',
   'range-none',
 ];
 /** Headers that they look at. */

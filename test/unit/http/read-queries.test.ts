@@ -65,6 +65,20 @@ test('a page of the graph leads to the next one by Link, and HEAD of it too', as
   expect(new Set(pages.flat()).size).toBe(5);
 });
 
+describe('If-Match', () => {
+  const rows = '/query?query=from+p|count()&format=json';
+  test('keeps readers of parts to the answer that they began with', async () => {
+    const tag = (await get(rows, {}, 'HEAD')).headers.get('etag')!;
+    expect((await get(rows, { 'if-match': tag })).status).toBe(200);
+    // A weak one names rows, not bytes.
+    for (const wanted of [`W/${tag}`, 'x', `${tag.slice(0, -2)}"`])
+      for (const method of ['GET', 'HEAD']) expect((await get(rows, { 'if-match': wanted }, method)).status).toBe(412);
+    // Of what depends on more than commits there is no tag to keep to.
+    expect((await get('/query?query=values+now()', { 'if-match': tag })).status).toBe(412);
+    expect((await get('/query?query=values+now()', { 'if-match': '*' })).status).toBe(200);
+  });
+});
+
 describe('lengths and ranges', () => {
   const rows = '/query?query=from+p|cut+a|head+1000&format=csv';
   test('are of the bytes that the whole answer has', async () => {
@@ -92,6 +106,10 @@ describe('lengths and ranges', () => {
       `bytes 0-1/${length}`,
       whole.slice(0, 2),
     ]);
+    const stale = await part('bytes=0-1', { 'if-match': '"another"' });
+    expect(stale).toEqual([412, null, expect.stringContaining('If-Match \\"another\\" does not match')]);
+    for (const wanted of [head.headers.get('etag')!, `"another", ${head.headers.get('etag')!}`, '*'])
+      expect(await part('bytes=0-1', { 'if-match': wanted })).toEqual([206, `bytes 0-1/${length}`, whole.slice(0, 2)]);
     const beyond = await get(rows, { range: `bytes=${length}-` });
     expect([beyond.status, beyond.headers.get('content-range'), JSON.parse(beyond.body)]).toEqual([
       416,
