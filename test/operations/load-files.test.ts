@@ -146,7 +146,13 @@ test('folders with Hive names give fields; what is no number is a text', async (
     ].join('\n'),
   );
   put('hive/year=2024/month=05/a.json', '{"ts":');
-  expect((await load('-hive', '-use', 'hive', 'hive/year=2024/month=05')).status).toMatch(/a\.json: json: /);
+  expect((await load('-hive', '-use', 'hive', 'hive/year=2024/month=05')).status).toMatch(
+    /^hive\/year=2024\/month=05\/a\.json: json: /,
+  );
+  put('hive/y=1/y=2/a.json', '{"ts":1}');
+  expect((await load('-hive', '-use', 'hive', 'hive/y=1')).status).toBe(
+    'hive/y=1/y=2/a.json: two of its folders give the field "y"',
+  );
   expect(await service.query('from hive | count()')).toBe('5\n');
   expect((await load('-dryrun', '-hive', 'hive/year=2024/month=11')).out).toContain(
     '  fields  year:2024,month:11 of its folders\n',

@@ -19,10 +19,16 @@ interface HiveField {
   readonly name: string;
   readonly value: string;
 }
-/** The fields that an input's name gives, those of outer folders first. */
+/** What is wrong with a file that is made into rows here. */
+export class FileFault extends Error {}
+/** That for which a request failed that was sending a file's rows: `fetch` tells of it as of a lost connection. */
+export const fileFaultOf = (problem: unknown): FileFault | undefined =>
+  problem instanceof FileFault ? problem : problem instanceof Error ? fileFaultOf(problem.cause) : undefined;
+
+/** The fields that an input's name gives, those of outer folders first. @throws FileFault, where two have one name */
 export const hiveFields = (input: LoadInput): readonly HiveField[] => {
   if (input.kind !== 'file') return [];
-  return input.name
+  const fields = input.name
     .split('/')
     .slice(0, -1)
     .flatMap((part) => {
@@ -31,6 +37,12 @@ export const hiveFields = (input: LoadInput): readonly HiveField[] => {
         ? [{ name: unescaped(part.slice(0, equals)), value: valueOf(unescaped(part.slice(equals + 1))) }]
         : [];
     });
+  const seen = new Set<string>();
+  for (const { name } of fields) {
+    if (seen.has(name)) throw new FileFault(`two of its folders give the field ${quoteText(name)}`);
+    seen.add(name);
+  }
+  return fields;
 };
 
 /** Whole numbers of up to 15 digits are int64, and so is `05`, as months and days are written; all else is a text. */
@@ -46,7 +58,7 @@ const unescaped = (text: string): string => {
   }
 };
 
-/** The rows of a file with those fields, as BSUP. Reading throws what is wrong with the file. */
+/** The rows of a file with those fields, as BSUP. Reading throws what is wrong with the file: a FileFault. */
 export const withFields = (
   path: string,
   fields: readonly HiveField[],
@@ -70,7 +82,7 @@ export const withFields = (
       },
       complain: (text) => complaints.push(text),
     });
-    if (status !== 0) throw new Error(complaints.join('').trimEnd());
+    if (status !== 0) throw new FileFault(complaints.join('').replace(`${path}: `, '').trimEnd());
     for (const text of complaints) io.complain(text);
     out.end();
   };

@@ -7,6 +7,7 @@ import type { CommandIo } from '../io.ts';
 import { ProgressLines } from '../progress.ts';
 import { type LoadInput, inputsOf } from './inputs.ts';
 import { type Loaded, type Told, send } from './send.ts';
+import { FileFault } from './hive.ts';
 import { Refused, type Target, targetOf } from './service.ts';
 
 /** Runs the command; gives its exit status. @throws ConfigError, and what the service refuses */
@@ -76,6 +77,6 @@ const countsOf = ({ records, faulty, rejected }: Told): string =>
 
 /** What concerns the service alone names no input. */
 const named = ({ name }: LoadInput, problem: unknown): unknown =>
-  problem instanceof Refused || problem instanceof LakeError
+  problem instanceof Refused || problem instanceof FileFault || problem instanceof LakeError
     ? new Error(`${name}: ${problem.message}`, { cause: problem })
     : problem;

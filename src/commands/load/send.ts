@@ -9,7 +9,7 @@ import { openUrl } from '../../workers/from/http.ts';
 import type { CommandIo } from '../io.ts';
 import type { ProgressLine } from '../progress.ts';
 import { warningsOf } from '../warnings.ts';
-import { hiveFields, withFields } from './hive.ts';
+import { fileFaultOf, hiveFields, withFields } from './hive.ts';
 import { formatOfInput, type LoadInput } from './inputs.ts';
 import { ask, type Target } from './service.ts';
 
@@ -49,6 +49,8 @@ export const send = async (
       headers: { ...target.headers, 'x-request-id': id, ...(type && { 'content-type': type }) },
     } as RequestInit);
     return loadedOf(answer);
+  } catch (problem) {
+    throw fileFaultOf(problem) ?? problem;
   } finally {
     shown.end();
   }
