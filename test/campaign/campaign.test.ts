@@ -37,6 +37,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   times: [0],
   updates: [2],
   transfers: [0, 2],
+  names: [0, 1],
 };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 
