@@ -73,6 +73,8 @@ describe('If-Match', () => {
     // A weak one names rows, not bytes.
     for (const wanted of [`W/${tag}`, 'x', `${tag.slice(0, -2)}"`])
       for (const method of ['GET', 'HEAD']) expect((await get(rows, { 'if-match': wanted }, method)).status).toBe(412);
+    const { headers } = await get(rows, { 'if-match': 'x' });
+    expect(headers.get('link')).toBe('</docs#error-answer-moved>; rel="help"');
     // Of what depends on more than commits there is no tag to keep to.
     expect((await get('/query?query=values+now()', { 'if-match': tag })).status).toBe(412);
     expect((await get('/query?query=values+now()', { 'if-match': '*' })).status).toBe(200);
