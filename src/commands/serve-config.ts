@@ -1,5 +1,5 @@
 /** The configuration of a service, with the file that its options may name. */
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError, type HelpRequest } from '../config/options.ts';
 import { configFileOf, parseServe, type ServeConfig } from '../config/serve.ts';
@@ -14,12 +14,24 @@ export const serveConfig = async (argv: readonly string[], cwd: string): Promise
   return parseServe(argv, process.env, fileOptions(name, textOf(resolve(cwd, name)), serveOptions));
 };
 
+const fileBytesMax = 1 << 20;
+/** Reads no more than it may have: what is named may be a device, or have no end. */
 const textOf = (path: string): string => {
+  const bytes = Buffer.alloc(fileBytesMax + 1);
+  let length = 0;
   try {
-    return readFileSync(path, 'utf8');
+    const file = openSync(path, 'r');
+    try {
+      for (let count = 1; count > 0 && length < bytes.length; length += count)
+        count = readSync(file, bytes, length, bytes.length - length, null);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     throw new ConfigError(`-config ${path}: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }
+  if (length > fileBytesMax) throw new ConfigError(`-config ${path}: longer than ${fileBytesMax} bytes`);
+  return bytes.toString('utf8', 0, length);
 };

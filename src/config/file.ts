@@ -10,6 +10,7 @@ export const fileOptions = (file: string, text: string, rows: readonly OptionRow
     const row = known.get(name);
     const fault = (what: string): ConfigError => new ConfigError(`${file}: ${name}: ${what}`);
     if (row && !isMap(value)) {
+      if (name === 'config') throw fault('a file names no other file');
       if (Array.isArray(value) && row.type !== 'list') throw fault('one value is wanted, not a list');
       texts.set(name, Array.isArray(value) ? value.map(String).join(',') : String(value));
     } else if (isMap(value)) for (const [key, inner] of Object.entries(value)) add(joined(name, key), inner);

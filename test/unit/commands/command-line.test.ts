@@ -60,6 +60,15 @@ test('options of a service come from a file', async () => {
     status: 2,
     complaint: expect.stringContaining('ENOENT') as string,
   });
+  expect(await runProgram(['serve', '-config', '/dev/zero'])).toMatchObject({
+    status: 2,
+    complaint: expect.stringContaining('-config /dev/zero: longer than 1048576 bytes') as string,
+  });
+  writeFileSync(file, 'config: other.yaml\n');
+  expect(await runProgram(['serve', '-config', file])).toMatchObject({
+    status: 2,
+    complaint: expect.stringContaining('config: a file names no other file') as string,
+  });
 });
 
 describe('lake help NAME', () => {
