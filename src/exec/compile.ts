@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind } from '../query/plan/plan.ts';
 import { type Split, splitOf } from '../query/plan/split.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { compileAsync, needsDriver } from './expressions/compile.ts';
+import { compileAsync, compileCondition, needsDriver } from './expressions/compile.ts';
 import type { AsyncEvaluator, ExpressionContext } from './expressions/evaluator.ts';
 import { FloatRoom } from './expressions/float-room.ts';
 import { Counters, type OperatorCount, analysisOf, counting } from './counters.ts';
@@ -173,6 +173,7 @@ const newBuild = (
       };
     },
     expression: (expr) => compileAsync(expr, expressions),
+    condition: (expr) => compileCondition(expr, expressions),
     step: (p) => {
       const run = runOf(p, build);
       return (input) => one(run([input]));

@@ -3,6 +3,7 @@
  * row by row through values.
  */
 import { shapeKey } from './builder.ts';
+import { joinDictionaries } from './joined-dictionaries.ts';
 import { charge, checkStop } from './stop.ts';
 import { timesJoined } from './time-texts.ts';
 import { type Type, types } from './type.ts';
@@ -42,8 +43,16 @@ export const concat = (vectors: readonly Vector[]): Vector => {
   return concatCoded(filled) ?? concatFlat(filled.map(flatten));
 };
 
+const concatDictionaries = (values: readonly BytesVector[]): BytesVector =>
+  concatRuns(
+    values[0]!,
+    values,
+    values.reduce((n, v) => n + v.length, 0),
+  );
+const concatCoded = (vectors: readonly Vector[]): Vector | undefined =>
+  concatOneDictionary(vectors) ?? joinDictionaries(vectors, concatDictionaries);
 /** Blocks of one data object share their dictionaries: their codes are all that has to be joined. */
-const concatCoded = (vectors: readonly Vector[]): Vector | undefined => {
+const concatOneDictionary = (vectors: readonly Vector[]): Vector | undefined => {
   const first = vectors[0]!;
   if (first.form !== 'dictionary') return undefined;
   const codes: Uint32Array[] = [];

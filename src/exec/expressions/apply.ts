@@ -359,15 +359,21 @@ const splitTagged = (
   wrapping: Wrapping,
 ): Split => {
   if (isCompact(tags, children, length)) return { parts: children, tags, slots };
-  const used = new Uint8Array(children.length);
-  for (let i = 0; i < length; i++) used[tags[i]!] = 1;
+  const counts = rowsOfParts(tags, children.length, length);
+  const splits = children.map((child, k) => (counts[k] ? splitOf(child, wrapping) : undefined));
+  // The fields of unlike records are of one kind each, mostly: their rows are where they were.
+  if (splits.every((s) => !s?.tags))
+    return compact(
+      tags.subarray(0, length),
+      slots.subarray(0, length),
+      splits.map((s) => s?.parts[0] ?? noRows),
+      counts,
+    );
   const parts: Vector[] = [];
-  const places = children.map((child, k) => {
-    if (!used[k]) return undefined;
-    const s = splitOf(child, wrapping);
+  const places = splits.map((s) => {
     const base = parts.length;
-    parts.push(...s.parts);
-    return { s, base };
+    if (s) parts.push(...s.parts);
+    return s && { s, base };
   });
   const outTags = new Uint32Array(length);
   const outSlots = new Uint32Array(length);
@@ -380,9 +386,12 @@ const splitTagged = (
 };
 
 /** Leaves out parts without rows and copies the rows out of parts that are much longer than what is used of them. */
-const compact = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Split => {
-  const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < tags.length; i++) counts[tags[i]!]!++;
+const compact = (
+  tags: Uint32Array,
+  slots: Uint32Array,
+  parts: readonly Vector[],
+  counts = rowsOfParts(tags, parts.length, tags.length),
+): Split => {
   const used = parts.reduce((n, _, k) => n + (counts[k] ? 1 : 0), 0);
   if (used === 1) {
     const part = parts[counts.findIndex((c) => c > 0)]!;
@@ -394,19 +403,25 @@ const compact = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]
   }
   const kept: Vector[] = [];
   const places = new Uint32Array(parts.length);
-  const outSlots = slots.slice();
+  let outSlots = slots;
   for (const [k, part] of parts.entries()) {
     if (counts[k] === 0) continue;
     places[k] = kept.length;
-    kept.push(
-      part.form === 'constant' || part.length <= counts[k]! * 2 + 16
-        ? part
-        : copyUsed(part, k, tags, outSlots, counts[k]!),
-    );
+    if (part.form === 'constant' || part.length <= counts[k]! * 2 + 16) kept.push(part);
+    else {
+      if (outSlots === slots) outSlots = slots.slice();
+      kept.push(copyUsed(part, k, tags, outSlots, counts[k]!));
+    }
   }
+  if (used === parts.length) return { parts: kept, tags, slots: outSlots };
   const outTags = new Uint32Array(tags.length);
   for (let i = 0; i < tags.length; i++) outTags[i] = places[tags[i]!]!;
   return { parts: kept, tags: outTags, slots: outSlots };
+};
+const rowsOfParts = (tags: Uint32Array, parts: number, length: number): Uint32Array => {
+  const counts = new Uint32Array(parts);
+  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  return counts;
 };
 const isWhole = (slots: Uint32Array, length: number): boolean => {
   if (slots.length !== length) return false;
@@ -420,5 +435,5 @@ const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Arr
     index[n] = slots[i]!;
     slots[i] = n++;
   }
-  return gather(part, index);
+  return pick(part, index);
 };

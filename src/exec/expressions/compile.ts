@@ -48,6 +48,15 @@ export const compileExpression = (expr: PlanExpr, context: ExpressionContext): E
   const evaluate = compile(expr, context);
   return outermost(needsDriver(expr) ? driven(evaluate, context.callDepth ?? 0) : evaluate);
 };
+/**
+ * Compiles a condition of which nobody asks but in which rows it is true (`truthOf`, `isTrue`): its answer need not be
+ * tidy. `kind = 'commit' and commit.operation = 'create'` over records of 8 shapes takes 0.7 of the time that way.
+ */
+export const compileCondition = (expr: PlanExpr, context: ExpressionContext): AsyncEvaluator => {
+  if (needsDriver(expr)) return compileAsync(expr, context);
+  const evaluate = compile(expr, context);
+  return (batch) => (batch.length === 0 ? noRows : evaluate(batch));
+};
 /** Compiles any expression; what operators use. */
 export const compileAsync = (expr: PlanExpr, context: ExpressionContext): AsyncEvaluator => {
   if (!needsDriver(expr)) return compileExpression(expr, context);

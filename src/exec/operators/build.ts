@@ -18,6 +18,8 @@ export interface Build {
   readonly context: ExecutionContext;
   readonly memory: Memory;
   readonly expression: (expr: PlanExpr) => AsyncEvaluator;
+  /** The same where only the rows that are true count. */
+  readonly condition: (expr: PlanExpr) => AsyncEvaluator;
   /** A pipeline as one step; several results are given as one stream. */
   readonly step: (p: Pipeline) => Step;
   /** The same for a pipeline that depends on outer values: `set` tells what they are, one row each. */

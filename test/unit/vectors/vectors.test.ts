@@ -94,6 +94,58 @@ describe('a vector of values', () => {
     );
   });
 
+  test('joins dictionaries of texts without a copy of the texts, the same ones into the same one', () => {
+    const texts = (list: readonly string[]): Vector => vectorOf(list.map(stringValue));
+    const coded = (values: Vector, codes: readonly number[]): Vector => ({
+      form: 'dictionary',
+      length: codes.length,
+      codes: Uint32Array.from(codes),
+      values,
+    });
+    const word = fc.string({ unit: 'binary', maxLength: 3 });
+    const parts = fc.array(
+      fc.record({
+        values: fc.array(word, { minLength: 1, maxLength: 4 }),
+        picks: fc.array(fc.nat(), { maxLength: 6 }),
+        isConstant: fc.boolean(),
+      }),
+      { maxLength: 4 },
+    );
+    fc.assert(
+      fc.property(parts, (given) => {
+        const vectors = given.map(({ values, picks, isConstant }) =>
+          isConstant
+            ? constantOf(stringValue(values[0]!), picks.length)
+            : coded(
+                texts(values),
+                picks.map((p) => p % values.length),
+              ),
+        );
+        const wanted = given.flatMap(({ values, picks, isConstant }) =>
+          picks.map((p) => stringValue(values[isConstant ? 0 : p % values.length]!)),
+        );
+        expect(rows(concat(vectors))).toEqual(wanted);
+      }),
+      { numRuns: 100 },
+    );
+    const one = texts(['a', 'b']);
+    const other = texts(['b', 'c']);
+    const joined = (codes: readonly number[], more: readonly number[]): Vector =>
+      concat([coded(one, codes), coded(other, more), coded(one, codes)]);
+    const first = joined([0, 1, 1], [1, 0]);
+    const second = joined([1, 0], [0, 0, 1]);
+    expect(rows(first).map((v) => v.data)).toEqual(['a', 'b', 'b', 'c', 'b', 'a', 'b', 'b']);
+    expect(first.form === 'dictionary' && second.form === 'dictionary' && first.values === second.values).toBe(true);
+    // What is longer than the rows that lead to it is not joined, nor are texts of another type.
+    expect(concat([coded(one, [0]), coded(other, [1])]).form).toBe('bytes');
+    const octets = vectorOf([{ type: types.bytes, data: Uint8Array.of(1) }]);
+    expect(rows(concat([coded(one, [0, 1]), constantOf(stringValue('x'), 2), coded(octets, [0, 0])]))).toEqual([
+      ...['a', 'b', 'x', 'x'].map(stringValue),
+      { type: types.bytes, data: Uint8Array.of(1) },
+      { type: types.bytes, data: Uint8Array.of(1) },
+    ]);
+  });
+
   test('scatters the rows of its parts', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(anyValue(1), fc.boolean()), { minLength: 1, maxLength: 12 }), (marked) => {

@@ -17,8 +17,8 @@ export type RowTest = (rows: Vector) => Uint32Array | undefined | Promise<Uint32
 /** The test of a condition. */
 export const rowTest = (condition: PlanExpr, build: Build): RowTest => {
   const parts = conjuncts(condition);
-  if (parts.length === 1 || needsDriver(condition)) return testOf(build.expression(condition));
-  const tests = parts.map((part): Conjunct => ({ evaluate: build.expression(part), isGuarded: isGuarded(part) }));
+  if (parts.length === 1 || needsDriver(condition)) return testOf(build.condition(condition));
+  const tests = parts.map((part): Conjunct => ({ evaluate: build.condition(part), isGuarded: isGuarded(part) }));
   return (rows) => refined(rows, tests);
 };
 const testOf =
