@@ -50,7 +50,7 @@ export const compileExpression = (expr: PlanExpr, context: ExpressionContext): E
 };
 /**
  * Compiles a condition of which nobody asks but in which rows it is true (`truthOf`, `isTrue`): its answer need not be
- * tidy. `kind = 'commit' and commit.operation = 'create'` over records of 8 shapes takes 0.7 of the time that way.
+ * tidy. Filters over fields of 8 shapes of records, with their group by: 0.6 to 0.7 of the time (JSONBench 3 to 5).
  */
 export const compileCondition = (expr: PlanExpr, context: ExpressionContext): AsyncEvaluator => {
   if (needsDriver(expr)) return compileAsync(expr, context);
