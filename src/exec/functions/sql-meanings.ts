@@ -5,14 +5,15 @@
 import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
 import { checkStop } from '../../vectors/stop.ts';
-import { type Value, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
+import { fitsInt64 } from '../../vectors/literal.ts';
+import { type Value, integer, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { type Vector, constant, flatten, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
 import { sqlTextOf } from '../expressions/sql/concat.ts';
 import { joinedElements } from './lists/array-sums.ts';
-import { datePart, datePartRow } from './times/date-parts.ts';
+import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
 import { logarithm } from './numbers/elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
 import { compiled, extract, hasGroup } from './texts/matches.ts';
@@ -219,6 +220,25 @@ const nullForNull =
 const lengthOf = (list: Items, dimension: number | bigint): number | Refusal =>
   Number(dimension) === 1 ? list.values.length : new Refusal('dimension must be 1', 1);
 const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v, 0);
+/** Durations, intervals and times of day, which are texts. */
+const hasParts = (v: Vector): boolean => {
+  const of = inner(v);
+  return of.form === 'bytes' || (of.form === 'number' && of.type === types.duration);
+};
+/** `epoch_us` and the like, in whole units of so many nanoseconds. */
+const epochIn = (name: string, unit: bigint): SqlMeaning => ({
+  name,
+  text: 'In SQL also of durations, intervals and times of day',
+  argumentsMin: 1,
+  argumentsMax: 1,
+  make: byRow(name, ['timely'], 'value', (v) => {
+    const nanos = epochNanos(v);
+    if (nanos === undefined) return new Refusal('time argument required');
+    const whole = (nanos - (((nanos % unit) + unit) % unit)) / unit;
+    return fitsInt64(whole) ? { type: types.int64, data: integer(whole) } : new Refusal('out of range');
+  }),
+  examples: [[`select ${name}(time '00:01:30') as n`, `{n:${90_000_000_000n / unit}}`]],
+});
 const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning[] => {
   const own = (name: string): FunctionRow['make'] => rows.get(name)!.make;
   const sized = (name: string): SqlMeaning => ({
@@ -240,6 +260,16 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
       argumentsMax: 1,
       make: byRow('epoch', ['timely'], 'value', epochOf),
       examples: [["select epoch(time '00:01:30') as n", '{n:90.}']],
+    },
+    epochIn('epoch_us', 1000n),
+    epochIn('epoch_ns', 1n),
+    {
+      ...epochIn('epoch_ms', 1_000_000n),
+      make: (call) => {
+        const [ofTimes, ofOthers] = [own('epoch_ms')(call), epochIn('epoch_ms', 1_000_000n).make(call)];
+        return (args, length) =>
+          apply(args, length, (given, n) => (hasParts(given[0]!) ? ofOthers : ofTimes)(given, n), 'bare');
+      },
     },
     {
       name: 'abs',

@@ -6,6 +6,7 @@ import { either, orNull } from '../../query/types/of.ts';
 import type { FunctionCatalog, FunctionSignature, WindowFrame } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
+import { filledIn } from './fill.ts';
 import { type Frames, framesOf } from './frames.ts';
 import { type Around, firstValue, lastValue, nthValue, shifted } from './places.ts';
 import { cumeDist, denseRank, ntile, percentRank, rank, rowNumber } from './ranks.ts';
@@ -38,6 +39,7 @@ interface Rest {
   readonly result?: FunctionSignature['result'];
   readonly treatsNulls?: boolean;
   readonly takesOrder?: boolean;
+  readonly parameters?: FunctionSignature['parameters'];
 }
 
 const row = (
@@ -45,7 +47,7 @@ const row = (
   text: string,
   compute: WindowRow['compute'],
   examples: WindowRow['examples'],
-  { count = [0, 0], result, treatsNulls, takesOrder }: Rest,
+  { count = [0, 0], result, treatsNulls, takesOrder, parameters }: Rest,
 ): WindowRow => ({
   signature: {
     name: syntax.slice(0, syntax.indexOf('(')),
@@ -54,6 +56,7 @@ const row = (
     ...(result && { result }),
     ...(treatsNulls && { treatsNulls }),
     ...(takesOrder && { takesOrder }),
+    ...(parameters && { parameters }),
   },
   syntax,
   text,
@@ -64,6 +67,8 @@ const row = (
 const integer: Rest = { result: () => types.int64 };
 /** They may have an order of their own. */
 const takesOrder = true;
+/** The names that arguments of lag and lead may have, as in DuckDB. */
+const parameters: readonly string[] = ['col', 'offset', 'default'];
 const place: Rest = { ...integer, takesOrder };
 const share: Rest = { result: () => types.float64, takesOrder };
 /** The argument or null. */
@@ -175,7 +180,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,before:null}\n{v:2,before:1}\n{v:4,before:2}',
       },
     ],
-    { ...value(3, orOther), takesOrder },
+    { ...value(3, orOther), takesOrder, parameters },
   ),
   row(
     'lead(v[, n[, default]])',
@@ -188,7 +193,7 @@ export const windowTable: readonly WindowRow[] = [
         output: '{v:1,next:2}\n{v:2,next:4}\n{v:4,next:0}',
       },
     ],
-    { ...value(3, orOther), takesOrder },
+    { ...value(3, orOther), takesOrder, parameters },
   ),
   row(
     'first_value(v)',
@@ -254,6 +259,19 @@ export const windowTable: readonly WindowRow[] = [
       },
     ],
     { ...value(2), takesOrder },
+  ),
+  row(
+    'fill(v)',
+    'the value; where it is null, what lies between those of the rows around it by the one ORDER BY key, which is a number, time or duration; at the ends the line through the two that are nearest goes on',
+    ({ segment, arguments: [v] }) => filledIn(segment, v!),
+    [
+      {
+        query: 'select k, fill(v) over (order by k) as v',
+        input: '{k:1,v:10}\n{k:2,v:null}\n{k:4,v:40}\n{k:5,v:null}',
+        output: '{k:1,v:10}\n{k:2,v:20}\n{k:4,v:40}\n{k:5,v:50}',
+      },
+    ],
+    { count: [1, 1], result: ofArgument, takesOrder },
   ),
 ];
 

@@ -647,6 +647,8 @@ export interface FunctionSignature {
   readonly treatsNulls?: boolean;
   /** A window function that may have an order of its own: ORDER BY among its arguments. */
   readonly takesOrder?: boolean;
+  /** Of a window function: the names by which SQL may give its arguments, `offset := 2`. */
+  readonly parameters?: readonly string[];
   /** An aggregate that takes its argument from WITHIN GROUP (ORDER BY ..), always or where one is written. */
   readonly withinGroup?: 'needed' | 'allowed';
   /**

@@ -7,7 +7,7 @@
  * - Several lists go in step: the shorter ones give null at their ends. Of no list, and of null, there are no rows.
  */
 import type { Analysis } from '../analyze/context.ts';
-import type { CallExpr, Expr } from '../ast.ts';
+import type { Arg, CallExpr, Expr, LiteralExpr } from '../ast.ts';
 import { callOf, exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import { alternatives, fuseAll, orNull, unknownType } from '../types/of.ts';
@@ -60,7 +60,7 @@ export class SqlUnnest {
   /** The columns that a call gives which is a whole item of the select list; a list gives one without a name. */
   columns(call: CallExpr, value: PlanExpr): readonly UnnestedColumn[] {
     const { expr, type, depth } = this.#elements(call, value, this.#typeOf(value));
-    return fieldsOf(expr, type, depth);
+    return fieldsOf({ expr, type, depth, within: this.#options(call).keepsParents ? '' : undefined });
   }
 
   /** The elements of a value, and of the lists in it as far as the call goes; `depth`: how far it may go on. */
@@ -69,7 +69,7 @@ export class SqlUnnest {
     value: PlanExpr,
     type: Type,
   ): { readonly expr: PlanExpr; readonly type: Type; readonly depth: number } {
-    const depth = this.#depth(call);
+    const { depth } = this.#options(call);
     if (recordIn(type)) return { expr: value, type, depth };
     const wrong = others(type).find(
       (t) => t !== unknownType && t.kind !== 'array' && t.kind !== 'set' && t.kind !== 'error',
@@ -105,34 +105,15 @@ export class SqlUnnest {
     return fieldOf(thisExpr, `${marker}${known < 0 ? this.#lists.push(list) - 1 : known}`);
   }
 
-  /** How many levels of lists and structs a call takes away. */
-  #depth(call: CallExpr): number {
-    const [, options] = call.args;
-    if (!options) return 1;
-    const wrong = (): number => {
-      this.#a.fault('unnest takes a value, and recursive := true or max_depth := n', options);
-      return 1;
-    };
-    const [only] = options.kind === 'record' ? options.elems : [];
-    if (
-      call.args.length > 2 ||
-      options.kind !== 'record' ||
-      options.elems.length > 1 ||
-      only?.kind !== 'record-field' ||
-      only.expr.kind !== 'literal'
-    )
-      return wrong();
-    const {
-      expr: { type, text },
-    } = only;
-    switch (only.name.text.toLowerCase()) {
-      case 'recursive':
-        return type === 'bool' ? (text.toLowerCase() === 'true' ? Infinity : 1) : wrong();
-      case 'max_depth':
-        return type === 'int64' && Number(text) > 0 ? Number(text) : wrong();
-      default:
-        return wrong();
-    }
+  #options(call: CallExpr): Options {
+    const [, options, another] = call.args;
+    const found = options === undefined ? plainly : another ? undefined : optionsOf(options);
+    if (!found)
+      this.#a.fault(
+        'unnest takes a value, and recursive := true, max_depth := n or keep_parent_names := true',
+        options ?? call,
+      );
+    return found ?? plainly;
   }
 
   /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
@@ -206,12 +187,58 @@ const recordIn = (t: Type): Extract<Type, { kind: 'record' }> | undefined => {
   const [only, another] = others(t);
   return only?.kind === 'record' && !another ? only : undefined;
 };
-const fieldsOf = (expr: PlanExpr, type: Type, depth: number, name?: string): readonly UnnestedColumn[] => {
+/** A value that is taken apart `depth` levels; `within`: what stands before the names of its fields, if that is kept. */
+interface Unnested {
+  readonly expr: PlanExpr;
+  readonly type: Type;
+  readonly depth: number;
+  readonly within: string | undefined;
+  readonly name?: string;
+}
+const fieldsOf = ({ expr, type, depth, within, name }: Unnested): readonly UnnestedColumn[] => {
   const record = depth > 0 ? recordIn(type) : undefined;
-  return record
-    ? record.fields.flatMap((f) => fieldsOf(fieldOf(expr, f.name), f.type, depth - 1, f.name))
-    : [{ ...(name !== undefined && { name }), expr }];
+  if (!record) return [{ ...(name !== undefined && { name }), expr }];
+  // The fields of `row(..)` have places, not names: these need no parent.
+  const isNamed = !record.fields.every((f, i) => f.name === `c${i}`);
+  return record.fields.flatMap((f) => {
+    const full = within && isNamed ? `${within}.${f.name}` : f.name;
+    return fieldsOf({
+      expr: fieldOf(expr, f.name),
+      type: f.type,
+      depth: depth - 1,
+      within: within === undefined ? undefined : full,
+      name: full,
+    });
+  });
 };
+
+/** How many levels of lists and structs a call takes away, and whether names have those of what they were in. */
+interface Options {
+  readonly depth: number;
+  readonly keepsParents: boolean;
+}
+const plainly: Options = { depth: 1, keepsParents: false };
+/** Undefined for what are none. */
+const optionsOf = (e: Arg): Options | undefined => {
+  if (e.kind !== 'record') return undefined;
+  const given = new Map<string, LiteralExpr>();
+  for (const element of e.elems) {
+    if (element.kind !== 'record-field' || element.expr.kind !== 'literal') return undefined;
+    const name = element.name.text.toLowerCase();
+    if (optionTypes.get(name) !== element.expr.type || given.has(name)) return undefined;
+    given.set(name, element.expr);
+  }
+  const isOn = (name: string): boolean => given.get(name)?.text.toLowerCase() === 'true';
+  const most = given.get('max_depth');
+  if (most && !(Number(most.text) > 0)) return undefined;
+  const depth = isOn('recursive') ? Infinity : 1;
+  return { depth: most ? Number(most.text) : depth, keepsParents: isOn('keep_parent_names') };
+};
+const optionTypes: ReadonlyMap<string, LiteralExpr['type']> = new Map([
+  ['recursive', 'bool'],
+  ['max_depth', 'int64'],
+  ['keep_parent_names', 'bool'],
+]);
 
 /** Whether an expression is a call of UNNEST. */
 export const isUnnestCall = (e: Expr): e is CallExpr =>

@@ -15,6 +15,7 @@ import type {
   Expr,
   FrameBound,
   NameNode,
+  OrderKey,
   Span,
   WindowDef,
   WindowExpr,
@@ -32,11 +33,12 @@ import { inAggregate, orderOfSpan } from './stored.ts';
 import { Scope } from '../analyze/scope.ts';
 import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
+import { argumentsByPlace } from './window-arguments.ts';
 import { ofUnits } from './decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
-  if (e.call.kind === 'call') refuseNames(a, e.call, nameOf(e));
+  if (e.call.kind === 'call' && !a.environment.windows.find(nameOf(e))?.parameters) refuseNames(a, e.call, nameOf(e));
   if (sql?.window) return sql.window(e);
   const clause = sql?.clause ?? 'this place';
   const filters = clause === 'WHERE' || clause === 'HAVING';
@@ -190,7 +192,7 @@ export class SqlWindows {
 
   #collect(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
-    const window = this.#window(e.over);
+    const window = name === 'fill' ? this.#lineOf(e) : this.#window(e.over);
     const { frame, offsets } = window;
     const given = this.#call(e, name);
     if (!given) return literal(missing);
@@ -262,14 +264,35 @@ export class SqlWindows {
     const base = spec.base && this.#byName(spec.base, before);
     if (base) this.#checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
-    const order =
-      base && spec.orderBy.length === 0
-        ? base.order
-        : spec.orderBy.map(
-            (k): SortKey => ({ expr: collated(k, orderOfSpan(lower(k.expr), this.#source.typeOf)), ...directionOf(k) }),
-          );
+    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k) => this.#sortKey(k));
     const offsets: PlanExpr[] = [];
     return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
+  }
+
+  #sortKey(k: OrderKey): SortKey {
+    return {
+      expr: collated(k, orderOfSpan(this.#source.lower(k.expr), this.#source.typeOf)),
+      ...directionOf(k),
+    };
+  }
+
+  /** The window of `fill`, which looks at its whole partition, by an order of its own if it has one. */
+  #lineOf(e: WindowExpr): Window {
+    const own = e.call.kind === 'agg' ? (e.call.order ?? e.call.within) : undefined;
+    const { partition, order } = this.#window(e.over);
+    const keys = own ? own.map((k) => this.#sortKey(k)) : order;
+    const [key, ...others] = keys;
+    if (!key || others.length > 0) this.#a.fault('fill needs an ORDER BY with one key', e.call);
+    else if (!this.#isNumeric(key.expr))
+      this.#a.fault('fill needs an ORDER BY key that is a number, a duration or a time', e.call);
+    return { partition, order: keys, offsets: [] };
+  }
+
+  /** Whether some values may be numbers, durations or times. */
+  #isNumeric(e: PlanExpr): boolean {
+    return alternatives(this.#a.typeOfExpr(e, this.#source.rowType())).some(
+      (t) => isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time,
+    );
   }
 
   #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
@@ -352,10 +375,7 @@ export class SqlWindows {
     const [key] = order;
     if (!key || order.length > 1)
       return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
-    const fits = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType())).some(
-      (t) => isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time,
-    );
-    if (!fits)
+    if (!this.#isNumeric(key.expr))
       this.#a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
   }
 
@@ -378,16 +398,18 @@ export class SqlWindows {
     const { distinct, filter } = call.kind === 'agg' ? call : { distinct: false, filter: undefined };
     if (distinct) a.fault(`DISTINCT goes with aggregates, not with "${name}"`, call);
     if (filter) a.fault(`FILTER goes with aggregates, not with "${name}"`, filter);
-    const order = call.kind === 'agg' ? (call.order ?? call.within) : undefined;
+    const order = call.kind === 'agg' && name !== 'fill' ? (call.order ?? call.within) : undefined;
     if (order && !f.takesOrder)
       a.fault(`ORDER BY among the arguments does not go with "${name}"`, order[0]!, 'write it in OVER (...)');
     if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
-    const args = argumentsOf(call);
+    const args = argumentsByPlace(a, argumentsOf(call), f);
     const { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max)
       a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
     const lowered = args.map((arg) => this.#argument(arg));
+    if (name === 'fill' && !this.#isNumeric(lowered[0]!))
+      a.fault('fill needs numbers, durations or times', args[0]!, 'write coalesce or last_value(v ignore nulls)');
     this.#checkCount(name, args, lowered);
     const form = { name, distinct: false, ignoreNulls: nulls === 'ignore' };
     if (!order) return { ...form, arguments: lowered };

@@ -119,6 +119,18 @@ describe('frames', () => {
     'select dense_rank(order by id) over (order by id) from t': [
       'ORDER BY among the arguments does not go with "dense_rank" @28+2 (write it in OVER (...))',
     ],
+    'select fill(v) over () from t': ['fill needs an ORDER BY with one key @8+7'],
+    'select fill(v) over (order by s) from t': [
+      'fill needs an ORDER BY key that is a number, a duration or a time @8+7',
+    ],
+    'select fill(s) over (order by id) from t': [
+      'fill needs numbers, durations or times @13+1 (write coalesce or last_value(v ignore nulls))',
+    ],
+    'select lead(v, ofset := 2) over (order by id) from t': [
+      'lead has no argument "ofset" @16+10 (did you mean "offset"?)',
+    ],
+    'select lead(v, col := id) over (order by id) from t': ['argument "col" of lead is given twice @16+9'],
+    'select lead("offset" := 2) over (order by id) from t': ['lead needs its argument "col" @13+13'],
     'select sum(v) over (groups 1 preceding) from t': ['GROUPS needs an ORDER BY in its window @21+18'],
     'select sum(v) over (order by id rows between unbounded following and unbounded following) from t': [
       'ROWS frame cannot begin with UNBOUNDED FOLLOWING @46+19',

@@ -1,6 +1,7 @@
 /** Values written by formats: printf with %, format with {}; sizes of bytes; bars. */
 import { castVector } from '../../expressions/cast.ts';
 import { sqlText } from '../../expressions/sql/texts.ts';
+import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, intValue } from '../../../vectors/value.ts';
 import { valueAt } from '../../../vectors/vector.ts';
@@ -354,11 +355,16 @@ export const textFormats: readonly FunctionRow[] = [
     'The number of bytes that a size with a unit says.',
     byRow('parse_formatted_bytes', ['string'], 'value', (s) => {
       const found = parsedSize(s);
-      return found === undefined ? new Refusal('number with a unit required') : intValue(BigInt(found));
+      if (found === undefined) return new Refusal('number with a unit required');
+      return Number.isFinite(found) && fitsInt64(BigInt(found)) ? intValue(BigInt(found)) : new Refusal('out of range');
     }),
     [
       ['parse_formatted_bytes("1.5 KiB")', '1536'],
       ['parse_formatted_bytes("1")', 'error({message:"parse_formatted_bytes: number with a unit required",on:"1"})'],
+      [
+        'parse_formatted_bytes("10000000 TiB")',
+        'error({message:"parse_formatted_bytes: out of range",on:"10000000 TiB"})',
+      ],
     ],
   ),
   ...rowsOf(

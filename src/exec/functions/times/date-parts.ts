@@ -133,6 +133,19 @@ const partsOf = ({ type, data }: Value): PartsOf | undefined => {
     ? undefined
     : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
 };
+/** The nanoseconds since 1970, of a span, or since midnight; a year that is a part of an interval has 365.25 days. */
+export const epochNanos = ({ type, data }: Value): bigint | undefined => {
+  if (type === types.time) return BigInt(data as Nanos);
+  const span = spanOf({ type, data });
+  if (span) {
+    const years = Math.trunc(span.months / 12);
+    return (
+      BigInt(years * 31_557_600 + ((span.months % 12) * 30 + span.days) * secondsOfDay) * nanosOfSecond + span.nanos
+    );
+  }
+  const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
+  return clock === undefined ? undefined : BigInt(clock);
+};
 /** A part by its name, or a record of those that a list names. */
 export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal => {
   const parts = partsOf(of);
@@ -263,9 +276,18 @@ const spanPart = ({ months, days, nanos }: TimeSpan, name: string): Value | unde
 };
 /** The parts that a time of day has. */
 const ofClock: ReadonlySet<string> = new Set(
-  ['hour', 'minute', 'second', 'millisecond', 'microsecond', 'nanosecond', 'epoch'].flatMap(
-    (name) => byName.get(name)!.names,
-  ),
+  [
+    'hour',
+    'minute',
+    'second',
+    'millisecond',
+    'microsecond',
+    'nanosecond',
+    'epoch',
+    'timezone',
+    'timezone_hour',
+    'timezone_minute',
+  ].flatMap((name) => byName.get(name)!.names),
 );
 
 /** Parts that are functions too: under these names. */
