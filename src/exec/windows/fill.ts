@@ -66,8 +66,14 @@ const between = (argument: Vector, low: number, high: number, at: number): Value
   }
   const [y0, y1] = [BigInt(from.data as number), BigInt(to.data as number)];
   const step = Number(y1 - y0) * at;
-  const y = Number.isFinite(step) ? y0 + BigInt(Math.round(step)) : undefined;
+  const y = Number.isFinite(step) ? whole(y0, step, at >= 0 && at <= 1) : undefined;
   return y !== undefined && holds(from.type, y) ? { type: from.type, data: integer(y) as Data } : nullValue;
+};
+/** Between two rows what is behind the point is cut off, beyond them the nearest whole number counts. */
+const whole = (from: bigint, step: number, isBetween: boolean): bigint => {
+  if (!isBetween) return from + BigInt(Math.ceil(step - 0.5));
+  const below = from + BigInt(Math.floor(step));
+  return below < 0n && !Number.isInteger(step) ? below + 1n : below;
 };
 const holds = (type: Type, x: bigint): boolean => {
   if (type.kind !== 'primitive' || !isInteger(type)) return fitsInt64(x);
