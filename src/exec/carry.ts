@@ -187,7 +187,7 @@ const unpackedObject = (v: Packed, unpacked: (v: unknown) => unknown, typeOf: (t
     case 'type':
       return typeOf(v.type);
     case 'record': {
-      const made = (v.class === plain ? {} : Object.create(classes[v.class]!.prototype as object)) as Record<
+      const made = (v.class === plain ? {} : Object.create(classes[v.class].prototype as object)) as Record<
         string,
         unknown
       >;

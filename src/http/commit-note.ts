@@ -20,7 +20,7 @@ export const withoutMeta = ({ author, body, terms }: CommitNote): CommitNote => 
 export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
   const raw = headers['superdb-commit'] ?? headers['zed-commit'];
   if (raw === undefined) return {};
-  const text = Buffer.from(Array.isArray(raw) ? raw[0]! : raw, 'latin1').toString('utf8');
+  const text = Buffer.from(Array.isArray(raw) ? raw[0] : raw, 'latin1').toString('utf8');
   if (text === '') return {};
   let json: unknown;
   try {
@@ -39,7 +39,7 @@ export const commitNote = (headers: IncomingHttpHeaders): CommitNote => {
     if ((name !== 'author' && name !== 'body' && name !== 'meta') || value === null) continue;
     if (typeof value !== 'string') {
       throw new LakeError('commit-header', {
-        fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name[0]!.toUpperCase()}${name.slice(1)} of type string`,
+        fault: `json: cannot unmarshal ${kindOf(value)} into Go struct field CommitMessage.${name[0].toUpperCase()}${name.slice(1)} of type string`,
       });
     }
     note[name] = value;

@@ -266,7 +266,7 @@ const offer = (subscriber: Subscriber, event: LakeEvent, bytes: Uint8Array): voi
   if (actor.getSnapshot().context.waiting > waiting.length) waiting.push(bytes);
 };
 const writeTurn = ({ actor, request, turn }: Subscriber): void => {
-  const bytes = turn.length === 1 ? turn[0]! : Buffer.concat(turn);
+  const bytes = turn.length === 1 ? turn[0] : Buffer.concat(turn);
   const none = turn.length === 0;
   turn.length = 0;
   if (none || request.response.destroyed) return;
@@ -276,7 +276,7 @@ const writeTurn = ({ actor, request, turn }: Subscriber): void => {
 const drain = ({ actor, request, waiting }: Subscriber): void => {
   let taken = 0;
   let full = false;
-  while (!full && taken < waiting.length) full = !request.response.write(waiting[taken++]!);
+  while (!full && taken < waiting.length) full = !request.response.write(waiting[taken++]);
   waiting.splice(0, taken);
   actor.send({ type: 'connection drained', taken, full });
 };

@@ -47,8 +47,8 @@ export class Spread {
   }
   observe(value: number): void {
     let bucket = 0;
-    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++;
-    this.#counts[bucket]!++;
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]) bucket++;
+    this.#counts[bucket]++;
     this.#sum += value;
   }
   samples(name: string): Sample[] {

@@ -90,7 +90,7 @@ export class IdentityChecks {
     const sample: Value[] = [];
     for (const { type, data } of parseSupValues(Buffer.concat(parts).toString('utf8'))) {
       assert(type.kind === 'record');
-      if (type.fields[0]!.name === 'double') sums = data as readonly Data[];
+      if (type.fields[0].name === 'double') sums = data as readonly Data[];
       else sample.push({ type, data });
     }
     const [double, records] = sums.map((sum) => Number(sum ?? 0));
@@ -104,7 +104,7 @@ export class IdentityChecks {
  */
 const doublesText = (source: string, identity: Identity): string => {
   const fields = identity.map((path) => `this${path.map((name) => `[${quoteText(name)}]`).join('')}`);
-  const key = identity.map((path, i) => `${quoteText(path.join('.'))}:${fields[i]!}`).join(',');
+  const key = identity.map((path, i) => `${quoteText(path.join('.'))}:${fields[i]}`).join(',');
   const has = fields.map((field) => `has(${field}) and ${field} is not null and not is_error(${field})`).join(' and ');
   return [
     `from ${source}`,

@@ -123,7 +123,7 @@ export const startServer = async (options: ServerOptions): Promise<Server> => {
   if (syslog) service.metrics.watchSyslog(syslog.figures);
   const addresses = options.earlyListener.names;
   return {
-    address: addresses[0]!,
+    address: addresses[0],
     addresses,
     app,
     ...(syslog && { syslog }),
@@ -470,7 +470,7 @@ export const routeConfig = ({
     readonly properties?: Readonly<Record<string, { readonly format?: string }>>;
   };
   const parameters = Object.keys(properties);
-  const shown = parameters.filter((name) => properties[name]!.format !== 'superql');
+  const shown = parameters.filter((name) => properties[name].format !== 'superql');
   return { parameters, shown, ...(refuse && { refuse }), ...(writes && !open && { writes }) };
 };
 

@@ -36,7 +36,7 @@ export const pages = [
 export const consoleFile = 'console.html';
 /** Whether a request to `/` comes from a browser that opens a page, by its Accept. */
 export const wantsPage = (accept: string | undefined): boolean =>
-  accept !== undefined && accept.split(',').some((type) => type.split(';')[0]!.trim().toLowerCase() === 'text/html');
+  accept !== undefined && accept.split(',').some((type) => type.split(';')[0].trim().toLowerCase() === 'text/html');
 
 const assetsPath = '/assets';
 const yearSeconds = 365 * 24 * 3600;
@@ -64,7 +64,7 @@ const pagesFolders: Readonly<Record<string, string>> = {
   '.js': '../../visualize/',
   '.cjs': '../visualize/',
 };
-const pagesFolder = (): string => fileURLToPath(new URL(pagesFolders[extname(import.meta.url)]!, import.meta.url));
+const pagesFolder = (): string => fileURLToPath(new URL(pagesFolders[extname(import.meta.url)], import.meta.url));
 
 /** Lets `sendPage` find its files and serves the assets. */
 export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): void => {

@@ -71,7 +71,7 @@ const decodeSegment = (text: string): string => {
   const bytes = new Uint8Array(source.length);
   let length = 0;
   for (let i = 0; i < source.length; i++) {
-    const b = source[i]!;
+    const b = source[i];
     if (b === 0x2b) bytes[length++] = 0x20;
     else if (b === 0x25) {
       bytes[length++] = Number.parseInt(source.toString('latin1', i + 1, i + 3), 16);
@@ -94,7 +94,7 @@ export const shownTarget = ({
   const shown = query
     .slice(1)
     .split('&')
-    .filter((pair) => names.includes(decodeSegment(pair.split('=', 1)[0]!)));
+    .filter((pair) => names.includes(decodeSegment(pair.split('=', 1)[0])));
   return shown.length === 0 ? path : `${path}?${shown.join('&')}`;
 };
 

@@ -281,7 +281,7 @@ export const compileChange = async (
       },
     ]);
   const pruner = filter && prunerOf(filter.expr);
-  const assignments = op.targets.map((path, i) => ({ target: path.map((name) => name.text), value: row[i]! }));
+  const assignments = op.targets.map((path, i) => ({ target: path.map((name) => name.text), value: row[i] }));
   const fields = (await environment.content?.(pool))?.fields?.map(({ name }) => name) ?? [];
   return {
     functions,
@@ -347,12 +347,12 @@ const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined =>
   if (row?.kind === 'record') return row.elements.flatMap((e) => (e.kind === 'field' ? [e.value] : []));
   if (row?.kind !== 'literal' || row.value.type.kind !== 'record') return undefined;
   const data = row.value.data as readonly Value['data'][];
-  return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i]! }));
+  return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i] }));
 };
 /** Names of columns are found in any case in SQL: the field that is there is meant. */
 const pathSpelledAs = ([name = '', ...inner]: FieldPath, fields: readonly string[]): FieldPath => {
   const found = fields.filter((field) => field.toLowerCase() === name.toLowerCase());
-  return [found.length === 1 && !fields.includes(name) ? found[0]! : name, ...inner];
+  return [found.length === 1 && !fields.includes(name) ? found[0] : name, ...inner];
 };
 
 /** Assignments that stand alone: the text of an update. */

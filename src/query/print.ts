@@ -331,8 +331,8 @@ const isQuiet = (expr: CallExpr): boolean =>
   expr.callee.kind === 'name' &&
   expr.callee.text.toLowerCase() === 'quiet' &&
   expr.args.length === 1 &&
-  expr.args[0]!.kind !== 'lambda' &&
-  expr.args[0]!.kind !== 'function-ref';
+  expr.args[0].kind !== 'lambda' &&
+  expr.args[0].kind !== 'function-ref';
 
 /** What is reached by names and dots alone. */
 const isPath = (expr: Expr): boolean => expr.kind === 'id' || (expr.kind === 'dot' && isPath(expr.expr));

@@ -44,7 +44,7 @@ export class AnyExtremeState implements AggregateState {
     const add = (part: Vector, at: number, row: number): void => {
       found = true;
       odd[row] = 1;
-      this.add(ids[row]!, underValue(valueAt(part, at)));
+      this.add(ids[row], underValue(valueAt(part, at)));
     };
     if (mayHaveLongDecimals(argument))
       for (let i = 0; i < argument.length; i++) {
@@ -52,12 +52,12 @@ export class AnyExtremeState implements AggregateState {
         if (!isLongDecimal(value.type)) continue;
         found = true;
         odd[i] = 1;
-        this.add(ids[i]!, value);
+        this.add(ids[i], value);
       }
     eachPart(argument, (part, rows) => {
       if (part.form === 'null' || part.form === 'error' || isQuick(part, this.sign)) return;
       for (let i = 0; i < part.length; i++)
-        if (part.form !== 'number' || Number.isNaN(part.values[i])) add(part, i, rows ? rows[i]! : i);
+        if (part.form !== 'number' || Number.isNaN(part.values[i])) add(part, i, rows ? rows[i] : i);
     });
     if (!found) return this.quick.update(ids, argument);
     const others = range(0, argument.length).filter((i) => odd[i] === 0);
@@ -73,7 +73,7 @@ export class AnyExtremeState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as AnyExtremeState;
     this.quick.merge(from.quick, map, groups);
-    for (const [g, value] of from.best) if (map[g] !== none) this.add(map[g]!, value);
+    for (const [g, value] of from.best) if (map[g] !== none) this.add(map[g], value);
   }
   result(groups: number): Vector {
     const quick = this.quick.result(groups);

@@ -24,9 +24,9 @@ export class AnyState implements AggregateState {
     const { places } = this;
     const rows: number[] = [];
     for (let i = 0; i < argument.length; i++) {
-      if (places[ids[i]!] !== 0 || table?.[i] === kinds.null || table?.[i] === kinds.missing) continue;
+      if (places[ids[i]] !== 0 || table?.[i] === kinds.null || table?.[i] === kinds.missing) continue;
       rows.push(i);
-      places[ids[i]!] = this.count + rows.length;
+      places[ids[i]] = this.count + rows.length;
     }
     if (rows.length === 0) return;
     const found = flatten(withoutUnions(take(argument, Uint32Array.from(rows))));
@@ -41,8 +41,8 @@ export class AnyState implements AggregateState {
     this.count += from.count;
     this.size += from.size;
     for (let g = 0; g < groups; g++) {
-      if (map[g] !== none && from.places[g] !== 0 && this.places[map[g]!] === 0)
-        this.places[map[g]!] = base + from.places[g]!;
+      if (map[g] !== none && from.places[g] !== 0 && this.places[map[g]] === 0)
+        this.places[map[g]] = base + from.places[g];
     }
   }
   result(groups: number): Vector {

@@ -41,9 +41,9 @@ export class TimelyAvgState implements AggregateState {
       if (part.form !== 'number' || isTimeless(part)) return;
       found = true;
       for (let i = 0; i < part.length; i++) {
-        const row = rows ? rows[i]! : i;
+        const row = rows ? rows[i] : i;
         timely[row] = 1;
-        this.add(ids[row]!, { sum: BigInt(part.values[i]!), count: 1, isTime: part.type === types.time });
+        this.add(ids[row], { sum: BigInt(part.values[i]), count: 1, isTime: part.type === types.time });
       }
     });
     if (!found) return this.numbers.update(ids, argument);
@@ -70,7 +70,7 @@ export class TimelyAvgState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as TimelyAvgState;
     this.numbers.merge(from.numbers, map, groups);
-    for (const [g, total] of from.totals) if (map[g] !== none) this.add(map[g]!, total);
+    for (const [g, total] of from.totals) if (map[g] !== none) this.add(map[g], total);
   }
   result(groups: number): Vector {
     const numbers = this.numbers.result(groups);

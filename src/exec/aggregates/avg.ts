@@ -39,36 +39,36 @@ export class AvgState implements AggregateState {
     if (sparse && !this.areSafe(sparse)) return this.addSparseExactly(idsOfOne(group, length), sparse);
     if (!sparse && argument.form !== 'number') return this.update(idsOfOne(group, length), argument);
     const range = sparse ? denseRange(sparse) : { start: 0, end: length };
-    let total = this.cells[group * 2 + 1]!;
+    let total = this.cells[group * 2 + 1];
     let count = range ? range.end - range.start : 0;
     if (sparse && !range) {
       const { values, tag, tags, slots } = sparse;
       for (let i = 0; i < length; i++) {
         if (tags[i] !== tag) continue;
         count++;
-        total += values[slots[i]!]!;
+        total += values[slots[i]];
       }
     } else {
       const values = sparse?.values ?? floatsOf(argument as NumberVector);
       const { start, end } = range!;
-      for (let i = start; i < end; i++) total += values[i]!;
+      for (let i = start; i < end; i++) total += values[i];
     }
-    this.cells[group * 2]! += count;
+    this.cells[group * 2] += count;
     this.cells[group * 2 + 1] = total;
   }
   /** As long as all sums on the way are safe integers it does not matter in which order the rows are added. */
   takesTotals(group: number, { sum }: Totals): boolean {
     if (this.wide && !this.anyFloat) return true;
-    const total = this.cells[group * 2 + 1]!;
+    const total = this.cells[group * 2 + 1];
     return !sum || (Number.isSafeInteger(total) && Math.abs(total) + Number(sum.reach) <= Number.MAX_SAFE_INTEGER);
   }
   addTotals(group: number, { count, sum }: Totals): void {
     if (!sum) return;
-    this.cells[group * 2]! += count;
+    this.cells[group * 2] += count;
     const reach = this.reach + Number(sum.reach);
     if (this.wide && !this.anyFloat && reach > Number.MAX_SAFE_INTEGER) return this.wide.addTotal(group, sum.value);
     this.reach = reach;
-    this.cells[group * 2 + 1]! += Number(sum.value);
+    this.cells[group * 2 + 1] += Number(sum.value);
   }
   /** Adds whole numbers where their sum might be rounded; false: they may go where floats do. */
   private addExactly(ids: Uint32Array | number, v: NumberVector): boolean {
@@ -82,11 +82,11 @@ export class AvgState implements AggregateState {
       this.reach += size;
       if (this.reach <= Number.MAX_SAFE_INTEGER) return false;
       this.reach = 0;
-      return this.addExactly(ids, { ...v, values: BigInt64Array.from({ length }, (_, i) => BigInt(values[i]!)) });
+      return this.addExactly(ids, { ...v, values: BigInt64Array.from({ length }, (_, i) => BigInt(values[i])) });
     }
     const { cells } = this;
-    if (typeof ids === 'number') cells[ids * 2]! += length;
-    else for (let i = 0; i < length; i++) cells[ids[i]! * 2]!++;
+    if (typeof ids === 'number') cells[ids * 2] += length;
+    else for (let i = 0; i < length; i++) cells[ids[i] * 2]++;
     wide.add(ids, values.length === length ? values : values.subarray(0, length), cells.length / 2);
     return true;
   }
@@ -95,7 +95,7 @@ export class AvgState implements AggregateState {
     const { cells } = this;
     this.reach = 0;
     for (let at = 1; at < cells.length; at += 2) {
-      if (cells[at] !== 0) this.wide!.addTotal(at >> 1, BigInt(cells[at]!));
+      if (cells[at] !== 0) this.wide!.addTotal(at >> 1, BigInt(cells[at]));
       cells[at] = 0;
     }
   }
@@ -125,7 +125,7 @@ export class AvgState implements AggregateState {
           if (part.type !== types.string) return;
           for (let i = 0; i < part.length; i++) {
             const x = parseFloat64(textAt(part, i));
-            if (x !== undefined) some.setOne(rows ? rows[i]! : i, x);
+            if (x !== undefined) some.setOne(rows ? rows[i] : i, x);
           }
           return;
         default:
@@ -137,18 +137,18 @@ export class AvgState implements AggregateState {
   private addAll(ids: Uint32Array, values: Float64Array, length: number): void {
     const { cells } = this;
     for (let i = 0; i < length; i++) {
-      const at = ids[i]! * 2;
-      cells[at]!++;
-      cells[at + 1]! += values[i]!;
+      const at = ids[i] * 2;
+      cells[at]++;
+      cells[at + 1] += values[i];
     }
   }
   private addSparse(ids: Uint32Array, { values, tag, tags, slots }: SparseNumbers): void {
     const { cells } = this;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const at = ids[i]! * 2;
-      cells[at]!++;
-      cells[at + 1]! += values[slots[i]!]!;
+      const at = ids[i] * 2;
+      cells[at]++;
+      cells[at + 1] += values[slots[i]];
     }
   }
   /** Whether floats hold what comes of numbers among nulls; the sums then reach so far. */
@@ -157,7 +157,7 @@ export class AvgState implements AggregateState {
     if (isFloat(part.type)) this.anyFloat = true;
     if (this.anyFloat) return true;
     let size = 0;
-    for (let i = 0; i < length; i++) if (tags[i] === tag) size += Math.abs(values[slots[i]!]!);
+    for (let i = 0; i < length; i++) if (tags[i] === tag) size += Math.abs(values[slots[i]]);
     if (this.reach + size > Number.MAX_SAFE_INTEGER) return false;
     this.reach += size;
     return true;
@@ -176,9 +176,9 @@ export class AvgState implements AggregateState {
     const { cells } = this;
     for (let i = 0; i < ids.length; i++) {
       if (valid[i] === 0) continue;
-      const at = ids[i]! * 2;
-      cells[at]!++;
-      cells[at + 1]! += values[i]!;
+      const at = ids[i] * 2;
+      cells[at]++;
+      cells[at + 1] += values[i];
     }
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
@@ -190,15 +190,15 @@ export class AvgState implements AggregateState {
     }
     this.reach += from.reach;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
+      const to = map[g];
       if (to === none) continue;
-      this.cells[to * 2]! += from.cells[g * 2]!;
-      this.cells[to * 2 + 1]! += from.cells[g * 2 + 1]!;
+      this.cells[to * 2] += from.cells[g * 2];
+      this.cells[to * 2 + 1] += from.cells[g * 2 + 1];
     }
     if (this.wide) this.wide.merge(from.wide!, map, groups);
   }
   private sumOf(group: number): number {
-    const sum = this.cells[group * 2 + 1]!;
+    const sum = this.cells[group * 2 + 1];
     const { wide } = this;
     if (!wide || wide.isEmpty) return sum;
     return this.anyFloat ? sum + Number(wide.total(group)) : Number(BigInt(sum) + wide.total(group));
@@ -209,7 +209,7 @@ export class AvgState implements AggregateState {
     const slots = new Uint32Array(groups);
     let empty = 0;
     for (let g = 0; g < groups; g++) {
-      values[g] = this.sumOf(g) / this.cells[g * 2]!;
+      values[g] = this.sumOf(g) / this.cells[g * 2];
       slots[g] = g;
       if (this.cells[g * 2] === 0) {
         tags[g] = 1;
@@ -226,7 +226,7 @@ export class AvgState implements AggregateState {
 const isWholeOrBool = (v: Vector): boolean => v.form === 'bool' || (v.form === 'number' && !isFloat(v.type));
 const sizeOfAll = (values: Float64Array, length: number): number => {
   let size = 0;
-  for (let i = 0; i < length; i++) size += Math.abs(values[i]!);
+  for (let i = 0; i < length; i++) size += Math.abs(values[i]);
   return size;
 };
 
@@ -240,7 +240,7 @@ class FloatRows {
     this.valid = bytes(length);
   }
   set(rows: Uint32Array | undefined, values: Float64Array, length: number): void {
-    for (let i = 0; i < length; i++) this.setOne(rows ? rows[i]! : i, values[i]!);
+    for (let i = 0; i < length; i++) this.setOne(rows ? rows[i] : i, values[i]);
   }
   setOne(row: number, x: number): void {
     this.used = true;

@@ -29,14 +29,14 @@ export class BestTexts {
 
   add(group: number, source: Uint8Array, start: number, end: number): void {
     if (group >= this.sizes.length) this.grow(group + 1);
-    const size = this.sizes[group]! - 1;
-    if (size >= 0 && this.order(this.starts[group]!, size, source, start, end) * this.sign <= 0) return;
+    const size = this.sizes[group] - 1;
+    if (size >= 0 && this.order(this.starts[group], size, source, start, end) * this.sign <= 0) return;
     if (size < 0) this.count++;
     this.put(group, size, source, start, end);
   }
   private put(group: number, size: number, source: Uint8Array, start: number, end: number): void {
     if (end - start <= size) {
-      this.held.array.set(source.subarray(start, end), this.starts[group]!);
+      this.held.array.set(source.subarray(start, end), this.starts[group]);
       this.wasted += size - (end - start);
     } else {
       if (size > 0) this.wasted += size;
@@ -49,7 +49,7 @@ export class BestTexts {
   private order(at: number, size: number, source: Uint8Array, start: number, end: number): number {
     const own = this.held.array;
     const length = Math.min(size, end - start);
-    for (let i = 0; i < length; i++) if (own[at + i] !== source[start + i]) return own[at + i]! - source[start + i]!;
+    for (let i = 0; i < length; i++) if (own[at + i] !== source[start + i]) return own[at + i] - source[start + i];
     return size - (end - start);
   }
   private grow(groups: number): void {
@@ -60,8 +60,8 @@ export class BestTexts {
     const before = this.held.array;
     const held = new Uint8List();
     for (let g = 0; g < this.sizes.length; g++) {
-      const size = this.sizes[g]! - 1;
-      const start = this.starts[g]!;
+      const size = this.sizes[g] - 1;
+      const start = this.starts[g];
       if (size < 0) continue;
       this.starts[g] = held.length;
       held.append(before, start, start + size);
@@ -72,7 +72,7 @@ export class BestTexts {
   /** A view, until the next change. */
   get(group: number): Uint8Array | undefined {
     const size = (this.sizes[group] ?? 0) - 1;
-    const start = this.starts[group]!;
+    const start = this.starts[group];
     return size < 0 ? undefined : this.held.array.subarray(start, start + size);
   }
   has(group: number): boolean {
@@ -86,10 +86,10 @@ export class BestTexts {
     const bytes = new Uint8Array(total);
     const held = this.held.array;
     for (let g = 0; g < groups; g++) {
-      const at = offsets[g]!;
-      const size = offsets[g + 1]! - at;
-      const start = this.starts[g]!;
-      for (let i = 0; i < size; i++) bytes[at + i] = held[start + i]!;
+      const at = offsets[g];
+      const size = offsets[g + 1] - at;
+      const start = this.starts[g];
+      for (let i = 0; i < size; i++) bytes[at + i] = held[start + i];
     }
     return { form: 'bytes', type: types.string, length: groups, offsets, bytes };
   }

@@ -43,7 +43,7 @@ export class BitStringState extends CollectState {
     const out = new Builder();
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const own = order.subarray(offsets[g]!, offsets[g + 1]!);
+      const own = order.subarray(offsets[g], offsets[g + 1]);
       if (own.length === 0) out.null();
       else out.text(textOf(own, numbers, { low, high }, size));
     }
@@ -55,7 +55,7 @@ const zero = 0x30;
 const textOf = (rows: Uint32Array, numbers: readonly bigint[], { low, high }: Bounds, size: number): string => {
   const bits = Buffer.alloc(size, zero);
   for (const row of rows) {
-    const x = numbers[row]!;
+    const x = numbers[row];
     if (x < low || x > high) throw argumentFault(`${x} is not from ${low} to ${high}`);
     bits[Number(x - low)] = zero + 1;
   }

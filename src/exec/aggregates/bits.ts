@@ -38,9 +38,9 @@ export class BitsState implements AggregateState {
   }
   update(ids: Uint32Array, argument: Vector): void {
     eachPart(argument, (part, rows) => {
-      const group = (i: number): number => ids[rows ? rows[i]! : i]!;
+      const group = (i: number): number => ids[rows ? rows[i] : i];
       if (part.form === 'number' && isInteger(part.type))
-        for (let i = 0; i < part.length; i++) this.add(group(i), BigInt(part.values[i]!), part.type);
+        for (let i = 0; i < part.length; i++) this.add(group(i), BigInt(part.values[i]), part.type);
       if (part.form !== 'bytes' || part.type !== types.string) return;
       for (let i = 0; i < part.length; i++) {
         const text = bitsOfText(textAt(part, i));
@@ -66,7 +66,7 @@ export class BitsState implements AggregateState {
     });
   }
   merge(other: AggregateState, map: Uint32Array): void {
-    for (const [g, { bits, type }] of (other as BitsState).found) if (map[g] !== none) this.add(map[g]!, bits, type);
+    for (const [g, { bits, type }] of (other as BitsState).found) if (map[g] !== none) this.add(map[g], bits, type);
   }
   result(groups: number): Vector {
     const out = new Builder();

@@ -24,17 +24,17 @@ export class CollectMapState implements AggregateState {
     eachPart(argument, (part, rows) => {
       if (part.form !== 'map') return;
       parts.push(part);
-      for (let i = 0; i < part.length; i++) owners[rows ? rows[i]! : i] = parts.length;
+      for (let i = 0; i < part.length; i++) owners[rows ? rows[i] : i] = parts.length;
     });
     // Maps of several types go in the order of the rows: the last entry stays.
     const next = new Uint32Array(parts.length);
     for (let row = 0; row < owners.length; row++) {
-      const owner = owners[row]!;
-      if (owner > 0) this.add(this.entriesOf(ids[row]!), parts[owner - 1]!, next[owner - 1]!++);
+      const owner = owners[row];
+      if (owner > 0) this.add(this.entriesOf(ids[row]), parts[owner - 1], next[owner - 1]++);
     }
   }
   private add(entries: Entries, maps: MapVector, i: number): void {
-    for (let at = maps.offsets[i]!; at < maps.offsets[i + 1]!; at++)
+    for (let at = maps.offsets[i]; at < maps.offsets[i + 1]; at++)
       this.put(entries, underUnion(valueAt(maps.keys, at)), underUnion(valueAt(maps.values, at)));
   }
   private entriesOf(g: number): Entries {
@@ -51,7 +51,7 @@ export class CollectMapState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array): void {
     for (const [g, entries] of (other as CollectMapState).groups) {
       if (map[g] === none) continue;
-      const own = this.entriesOf(map[g]!);
+      const own = this.entriesOf(map[g]);
       for (const [key, value] of entries.values()) this.put(own, key, value);
     }
   }

@@ -35,7 +35,7 @@ export class CollectState implements AggregateState {
     const own = pick(ids, rows);
     const values = flatten(under(rows ? take(argument, rows) : argument));
     if (values.length === 0) return;
-    for (let i = 0; i < values.length; i++) this.ids.push(own[i]!);
+    for (let i = 0; i < values.length; i++) this.ids.push(own[i]);
     this.kept.push(values);
     this.size += sizeOf(values);
   }
@@ -43,7 +43,7 @@ export class CollectState implements AggregateState {
     const from = other as CollectState;
     const rows: number[] = [];
     for (let i = 0; i < from.ids.length; i++) {
-      const to = map[from.ids.array[i]!]!;
+      const to = map[from.ids.array[i]];
       if (to === none) continue;
       rows.push(i);
       this.ids.push(to);

@@ -19,12 +19,12 @@ export class CountTrueState implements AggregateState {
     eachPart(argument, (part, rows) => {
       if (part.form !== 'bool') return;
       const own = pick(ids, rows);
-      for (let i = 0; i < part.length; i++) this.counts[own[i]!]! += part.values[i]!;
+      for (let i = 0; i < part.length; i++) this.counts[own[i]] += part.values[i];
     });
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as CountTrueState).counts;
-    for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]!]! += from[g]!;
+    for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]] += from[g];
   }
   result(groups: number): Vector {
     return numbers(types.int64, this.counts.slice(0, groups));

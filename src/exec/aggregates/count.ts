@@ -31,21 +31,21 @@ export class CountState implements AggregateState {
     const table = this.all ? undefined : kindsOf(argument);
     let n = argument.length;
     if (table) for (let i = 0; i < argument.length; i++) if (table[i] === kinds.null || table[i] === kinds.missing) n--;
-    this.counts[group]! += n;
+    this.counts[group] += n;
   }
   takesTotals(): boolean {
     return true;
   }
   addTotals(group: number, { count }: Totals): void {
-    this.counts[group]! += count;
+    this.counts[group] += count;
   }
   private countSome(ids: Uint32Array, table: Uint8Array, length: number): void {
     const { counts } = this;
-    for (let i = 0; i < length; i++) if (table[i] !== kinds.null && table[i] !== kinds.missing) counts[ids[i]!]!++;
+    for (let i = 0; i < length; i++) if (table[i] !== kinds.null && table[i] !== kinds.missing) counts[ids[i]]++;
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as CountState).counts;
-    for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]!]! += from[g]!;
+    for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]] += from[g];
   }
   result(groups: number): Vector {
     return { form: 'number', type: types.int64, length: groups, values: this.counts.slice(0, groups) };
@@ -58,18 +58,17 @@ const laneRowsMin = 256;
 const lanes = new Uint32Array(4 * laneGroupsMax);
 const countAll = (counts: Float64Array, ids: Uint32Array, length: number, groups: number): void => {
   if (groups > laneGroupsMax || groups * 8 > length || length < laneRowsMin) {
-    for (let i = 0; i < length; i++) counts[ids[i]!]!++;
+    for (let i = 0; i < length; i++) counts[ids[i]]++;
     return;
   }
   const end = length & ~3;
   for (let i = 0; i < end; i += 4) {
-    lanes[ids[i]! << 2]!++;
-    lanes[(ids[i + 1]! << 2) | 1]!++;
-    lanes[(ids[i + 2]! << 2) | 2]!++;
-    lanes[(ids[i + 3]! << 2) | 3]!++;
+    lanes[ids[i] << 2]++;
+    lanes[(ids[i + 1] << 2) | 1]++;
+    lanes[(ids[i + 2] << 2) | 2]++;
+    lanes[(ids[i + 3] << 2) | 3]++;
   }
-  for (let i = end; i < length; i++) lanes[ids[i]! << 2]!++;
-  for (let g = 0; g < groups; g++)
-    counts[g]! += lanes[4 * g]! + lanes[4 * g + 1]! + lanes[4 * g + 2]! + lanes[4 * g + 3]!;
+  for (let i = end; i < length; i++) lanes[ids[i] << 2]++;
+  for (let g = 0; g < groups; g++) counts[g] += lanes[4 * g] + lanes[4 * g + 1] + lanes[4 * g + 2] + lanes[4 * g + 3];
   lanes.fill(0, 0, 4 * groups);
 };

@@ -39,23 +39,23 @@ export class DistinctCountState implements AggregateState {
     const own = pick(ids, rows);
     const { low, high } = hashesOf(argument, rows, this.sql);
     const length = rows?.length ?? argument.length;
-    for (let i = 0; i < length; i++) this.add(own[i]!, low[i]!, high[i]!);
+    for (let i = 0; i < length; i++) this.add(own[i], low[i], high[i]);
   }
   updateOne(group: number, argument: Vector): void {
     const rows = valueRows(argument);
     const { low, high } = hashesOf(argument, rows, this.sql);
     const length = rows?.length ?? argument.length;
     let i = 0;
-    for (; i < length && this.counts[group]! < exactMax; i++) this.add(group, low[i]!, high[i]!);
+    for (; i < length && this.counts[group] < exactMax; i++) this.add(group, low[i], high[i]);
     if (i < length) noteAll(this.sketchOf(group), low, high, i, length);
   }
   private add(g: number, low: number, high: number): void {
-    if (this.counts[g]! >= exactMax) return note(this.sketchOf(g), low, high);
+    if (this.counts[g] >= exactMax) return note(this.sketchOf(g), low, high);
     const size = this.table.size;
     this.table.code((low ^ spread(g)) >>> 0, high, true);
     if (this.table.size === size) return;
     this.groupOf.push(g);
-    this.counts[g]!++;
+    this.counts[g]++;
   }
   private sketchOf(g: number): Uint8Array {
     let sketch = this.sketches.get(g);
@@ -66,16 +66,16 @@ export class DistinctCountState implements AggregateState {
     const from = other as DistinctCountState;
     const { first, second } = from.table.words();
     for (let k = 0; k < from.groupOf.length; k++) {
-      const g = from.groupOf.array[k]!;
-      const to = map[g]!;
-      if (to !== none) this.add(to, (first[k]! ^ spread(g)) >>> 0, second[k]!);
+      const g = from.groupOf.array[k];
+      const to = map[g];
+      if (to !== none) this.add(to, (first[k] ^ spread(g)) >>> 0, second[k]);
     }
     for (const [g, sketch] of from.sketches) {
-      const to = map[g]!;
+      const to = map[g];
       if (to === none) continue;
       const own = this.sketchOf(to);
-      this.counts[to] = Math.max(this.counts[to]!, exactMax);
-      for (let k = 0; k < registersCount; k++) if (sketch[k]! > own[k]!) own[k] = sketch[k]!;
+      this.counts[to] = Math.max(this.counts[to], exactMax);
+      for (let k = 0; k < registersCount; k++) if (sketch[k] > own[k]) own[k] = sketch[k];
     }
   }
   result(groups: number): Vector {
@@ -83,9 +83,9 @@ export class DistinctCountState implements AggregateState {
     if (this.sketches.size > 0) {
       const { first, second } = this.table.words();
       for (let k = 0; k < this.groupOf.length; k++) {
-        const g = this.groupOf.array[k]!;
+        const g = this.groupOf.array[k];
         const sketch = this.sketches.get(g);
-        if (sketch) note(sketch, (first[k]! ^ spread(g)) >>> 0, second[k]!);
+        if (sketch) note(sketch, (first[k] ^ spread(g)) >>> 0, second[k]);
       }
       for (const [g, sketch] of this.sketches) if (g < groups) values[g] = estimate(sketch);
     }
@@ -113,20 +113,20 @@ const spread = (g: number): number => (g === 0 ? 0 : mix(g));
 const note = (sketch: Uint8Array, low: number, high: number): void => {
   const at = low & (registersCount - 1);
   const rank = high !== 0 ? Math.clz32(high) + 1 : 33 + Math.clz32((low >>> indexBits) << indexBits);
-  if (rank > sketch[at]!) sketch[at] = rank;
+  if (rank > sketch[at]) sketch[at] = rank;
 };
 
 const noteAll = (sketch: Uint8Array, low: Uint32Array, high: Uint32Array, start: number, end: number): void => {
-  for (let i = start; i < end; i++) note(sketch, low[i]!, high[i]!);
+  for (let i = start; i < end; i++) note(sketch, low[i], high[i]);
 };
 
 const rankMax = 64 - indexBits;
 const estimate = (sketch: Uint8Array): number => {
   const counts = new Float64Array(rankMax + 2);
-  for (const r of sketch) counts[Math.min(r, rankMax + 1)]!++;
-  let z = registersCount * tau(1 - counts[rankMax + 1]! / registersCount);
-  for (let k = rankMax; k >= 1; k--) z = 0.5 * (z + counts[k]!);
-  z += registersCount * sigma(counts[0]! / registersCount);
+  for (const r of sketch) counts[Math.min(r, rankMax + 1)]++;
+  let z = registersCount * tau(1 - counts[rankMax + 1] / registersCount);
+  for (let k = rankMax; k >= 1; k--) z = 0.5 * (z + counts[k]);
+  z += registersCount * sigma(counts[0] / registersCount);
   return Math.round((registersCount * registersCount) / (2 * Math.LN2 * z));
 };
 const sigma = (start: number): number => {

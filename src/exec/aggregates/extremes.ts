@@ -53,10 +53,10 @@ export class ExtremeState implements AggregateState {
     if (argument.form !== 'number' || (this.bigs.size > 0 && argument.values instanceof Float64Array))
       return this.update(idsOfOne(group, argument.length), argument);
     if (argument.length === 0) return;
-    this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(argument.type));
+    this.classOfGroup[group] = Math.max(this.classOfGroup[group], classOf(argument.type));
     if (!(argument.values instanceof Float64Array))
-      return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]!);
-    this.best[group] = this.extreme(this.best[group]!, argument.values, 0, argument.length);
+      return this.addOne(group, argument.values[extremeWide(argument.values, argument.length, this.sign)]);
+    this.best[group] = this.extreme(this.best[group], argument.values, 0, argument.length);
   }
   update(ids: Uint32Array, given: Vector): void {
     if (isNothing(given)) return;
@@ -71,9 +71,9 @@ export class ExtremeState implements AggregateState {
   private addNumbers(ids: Uint32Array, v: NumberVector): void {
     const c = classOf(v.type);
     const { classOfGroup } = this;
-    for (let i = 0; i < v.length; i++) if (classOfGroup[ids[i]!]! < c) classOfGroup[ids[i]!] = c;
+    for (let i = 0; i < v.length; i++) if (classOfGroup[ids[i]] < c) classOfGroup[ids[i]] = c;
     if (this.bigs.size > 0 || !(v.values instanceof Float64Array)) {
-      for (let i = 0; i < v.length; i++) this.addOne(ids[i]!, v.values[i]!);
+      for (let i = 0; i < v.length; i++) this.addOne(ids[i], v.values[i]);
     } else if (this.sign > 0) addLeast(this.best, ids, v.values, v.length);
     else addGreatest(this.best, ids, v.values, v.length);
   }
@@ -83,17 +83,17 @@ export class ExtremeState implements AggregateState {
     const isMin = this.sign > 0;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!;
-      const x = values[slots[i]!]!;
-      if (classOfGroup[g]! < c) classOfGroup[g] = c;
-      if ((isMin ? x < best[g]! : x > best[g]!) || x !== x) best[g] = x;
+      const g = ids[i];
+      const x = values[slots[i]];
+      if (classOfGroup[g] < c) classOfGroup[g] = c;
+      if ((isMin ? x < best[g] : x > best[g]) || x !== x) best[g] = x;
     }
   }
   private addSparseOne(group: number, sparse: SparseNumbers, length: number): void {
     if (!sparse.tags.subarray(0, length).includes(sparse.tag)) return;
-    this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, classOf(sparse.part.type));
+    this.classOfGroup[group] = Math.max(this.classOfGroup[group], classOf(sparse.part.type));
     const range = denseRange(sparse);
-    const best = this.best[group]!;
+    const best = this.best[group];
     this.best[group] = range
       ? this.extreme(best, sparse.values, range.start, range.end)
       : extremeOfSome(best, sparse, length, this.sign > 0);
@@ -102,7 +102,7 @@ export class ExtremeState implements AggregateState {
     return this.sign > 0 ? leastOf(first, values, start, end) : greatestOf(first, values, start, end);
   }
   private addOne(g: number, x: number | bigint): void {
-    const known = this.bigs.get(g) ?? this.best[g]!;
+    const known = this.bigs.get(g) ?? this.best[g];
     if (known !== known || (x === x && compareNumbers(known, x) * this.sign <= 0)) return;
     if (typeof x === 'bigint' && (x > 9007199254740991n || x < -9007199254740991n)) this.bigs.set(g, x);
     else {
@@ -111,20 +111,20 @@ export class ExtremeState implements AggregateState {
     }
   }
   private addTexts(ids: Uint32Array, v: BytesVector): void {
-    for (let i = 0; i < v.length; i++) this.addText(ids[i]!, v, i);
+    for (let i = 0; i < v.length; i++) this.addText(ids[i], v, i);
   }
   private addText(g: number, v: BytesVector, row: number): void {
-    this.texts.add(g, v.bytes, v.offsets[row]!, v.offsets[row + 1]!);
+    this.texts.add(g, v.bytes, v.offsets[row], v.offsets[row + 1]);
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as ExtremeState;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
+      const to = map[g];
       const text = from.texts.get(g);
       if (to === none) continue;
       if (from.classOfGroup[g] !== classes.none) {
-        if (this.classOfGroup[to]! < from.classOfGroup[g]!) this.classOfGroup[to] = from.classOfGroup[g]!;
-        this.addOne(to, from.bigs.get(g) ?? from.best[g]!);
+        if (this.classOfGroup[to] < from.classOfGroup[g]) this.classOfGroup[to] = from.classOfGroup[g];
+        this.addOne(to, from.bigs.get(g) ?? from.best[g]);
       }
       if (text) this.texts.add(to, text, 0, text.length);
     }
@@ -180,7 +180,7 @@ const mixtureIn = (aggregate: string, text: Uint8Array): LakeError =>
 const leastOf = (first: number, values: Float64Array, start: number, end: number): number => {
   let best = first;
   for (let i = start; i < end; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x < best || x !== x) best = x;
   }
   return best;
@@ -188,7 +188,7 @@ const leastOf = (first: number, values: Float64Array, start: number, end: number
 const greatestOf = (first: number, values: Float64Array, start: number, end: number): number => {
   let best = first;
   for (let i = start; i < end; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x > best || x !== x) best = x;
   }
   return best;
@@ -202,37 +202,37 @@ const extremeOfSome = (
   let best = start;
   for (let i = 0; i < length; i++) {
     if (tags[i] !== tag) continue;
-    const x = values[slots[i]!]!;
+    const x = values[slots[i]];
     if ((isMin ? x < best : x > best) || x !== x) best = x;
   }
   return best;
 };
 const addLeast = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
-    const g = ids[i]!;
-    const x = values[i]!;
-    if (x < best[g]! || x !== x) best[g] = x;
+    const g = ids[i];
+    const x = values[i];
+    if (x < best[g] || x !== x) best[g] = x;
   }
 };
 const addGreatest = (best: Float64Array, ids: Uint32Array, values: Float64Array, length: number): void => {
   for (let i = 0; i < length; i++) {
-    const g = ids[i]!;
-    const x = values[i]!;
-    if (x > best[g]! || x !== x) best[g] = x;
+    const g = ids[i];
+    const x = values[i];
+    if (x > best[g] || x !== x) best[g] = x;
   }
 };
 /** The first row with the least (sign 1) or the greatest text. */
 const extremeRow = ({ bytes, offsets, length }: BytesVector, sign: 1 | -1): number => {
   let best = 0;
-  let from = offsets[0]!;
-  let to = offsets[1]!;
+  let from = offsets[0];
+  let to = offsets[1];
   for (let i = 1; i < length; i++) {
-    const start = offsets[i]!;
-    const end = offsets[i + 1]!;
+    const start = offsets[i];
+    const end = offsets[i + 1];
     const size = Math.min(to - from, end - start);
     let k = 0;
     while (k < size && bytes[from + k] === bytes[start + k]) k++;
-    const order = k < size ? bytes[from + k]! - bytes[start + k]! : to - from - (end - start);
+    const order = k < size ? bytes[from + k] - bytes[start + k] : to - from - (end - start);
     if (order * sign <= 0) continue;
     best = i;
     from = start;

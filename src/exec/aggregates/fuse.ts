@@ -28,7 +28,7 @@ export class FuseState implements AggregateState {
     const own = pick(ids, rows);
     const types = typesOf(withoutUnions(rows ? take(argument, rows) : argument));
     const known = types.table.map((t) => this.code(t));
-    for (let i = 0; i < own.length; i++) this.add(own[i]!, known[types.codes ? types.codes[i]! : 0]!);
+    for (let i = 0; i < own.length; i++) this.add(own[i], known[types.codes ? types.codes[i] : 0]);
   }
   private code(t: Type): number {
     let code = this.codeOf.get(t);
@@ -36,7 +36,7 @@ export class FuseState implements AggregateState {
     return code;
   }
   private add(g: number, code: number): void {
-    const now = this.codes[g]!;
+    const now = this.codes[g];
     if (now === code) return;
     if (now === 0) {
       this.codes[g] = code;
@@ -50,8 +50,8 @@ export class FuseState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = other as FuseState;
     for (let g = 0; g < groups; g++) {
-      const type = from.table[from.codes[g]!];
-      if (map[g] !== none && type) this.add(map[g]!, this.code(type));
+      const type = from.table[from.codes[g]];
+      if (map[g] !== none && type) this.add(map[g], this.code(type));
     }
   }
   result(groups: number): Vector {
@@ -64,7 +64,7 @@ export class FuseState implements AggregateState {
       if (this.codes[g] === 0) {
         tags[g] = 1;
         empty++;
-      } else codes[g] = this.codes[g]! - 1;
+      } else codes[g] = this.codes[g] - 1;
     }
     if (empty === groups) return { form: 'null', length: groups };
     const out: Vector = { form: 'type', length: groups, codes, table: this.table.slice(1) as Type[] };

@@ -21,7 +21,7 @@ export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32A
   const make = kind === 'array' ? arrayType : setType;
   if (!codes)
     return withNulls(
-      { form: 'list', type: make(table[0]!), length: groups, offsets, items: tidy(sorted) },
+      { form: 'list', type: make(table[0]), length: groups, offsets, items: tidy(sorted) },
       offsets,
       groups,
     );
@@ -30,7 +30,7 @@ export const listsOfGroups = (kind: 'array' | 'set', items: Vector, ids: Uint32A
 
 /** Whether items have come group by group already, as the results of a subquery do: they need not be copied. */
 const areInOrder = (ids: Uint32Array): boolean => {
-  for (let i = 1; i < ids.length; i++) if (ids[i]! < ids[i - 1]!) return false;
+  for (let i = 1; i < ids.length; i++) if (ids[i] < ids[i - 1]) return false;
   return true;
 };
 
@@ -43,10 +43,10 @@ export const sortByGroup = (
   const offsets = new Uint32Array(groups + 1);
   const next = new Uint32Array(groups);
   const order = new Uint32Array(length);
-  for (let i = 0; i < length; i++) offsets[ids[i]! + 1]!++;
-  for (let g = 0; g < groups; g++) offsets[g + 1]! += offsets[g]!;
+  for (let i = 0; i < length; i++) offsets[ids[i] + 1]++;
+  for (let g = 0; g < groups; g++) offsets[g + 1] += offsets[g];
   next.set(offsets.subarray(0, groups));
-  for (let i = 0; i < length; i++) order[next[ids[i]!]!++] = i;
+  for (let i = 0; i < length; i++) order[next[ids[i]]++] = i;
   return { order, offsets };
 };
 
@@ -77,7 +77,7 @@ const mixedLists = (
   const bySet = new Map<string, number[]>();
   for (let g = 0; g < groups; g++) {
     const own = new Set<number>();
-    for (let i = offsets[g]!; i < offsets[g + 1]!; i++) own.add(codes[i]!);
+    for (let i = offsets[g]; i < offsets[g + 1]; i++) own.add(codes[i]);
     const key = [...own].sort((a, b) => a - b).join();
     const known = bySet.get(key);
     if (known) known.push(g);
@@ -93,7 +93,7 @@ const mixedLists = (
     if (key === '') return { form: 'null', length: members.length } as const;
     return listsOf(make, items, codes, table, key.split(',').map(Number), members, offsets);
   });
-  return parts.length === 1 ? take(parts[0]!, slots) : { form: 'dynamic', length: groups, tags, slots, parts };
+  return parts.length === 1 ? take(parts[0], slots) : { form: 'dynamic', length: groups, tags, slots, parts };
 };
 
 const listsOf = (
@@ -107,12 +107,12 @@ const listsOf = (
 ): Vector => {
   const own = new Uint32Array(members.length + 1);
   members.forEach((g, k) => {
-    own[k + 1] = own[k]! + offsets[g + 1]! - offsets[g]!;
+    own[k + 1] = own[k] + offsets[g + 1] - offsets[g];
   });
-  const index = new Uint32Array(own[members.length]!);
+  const index = new Uint32Array(own[members.length]);
   let to = 0;
-  for (const g of members) for (let i = offsets[g]!; i < offsets[g + 1]!; i++) index[to++] = i;
-  const element = unionOfDistinct(typeCodes.map((c) => table[c]!));
+  for (const g of members) for (let i = offsets[g]; i < offsets[g + 1]; i++) index[to++] = i;
+  const element = unionOfDistinct(typeCodes.map((c) => table[c]));
   const rows = typeCodes.length === 1 ? tidy(gather(items, index)) : unionItems(element, items, index, codes, table);
   return { form: 'list', type: make(element), length: members.length, offsets: own, items: rows };
 };
@@ -131,9 +131,9 @@ const unionItems = (
   const tags = new Uint32Array(index.length);
   const slots = new Uint32Array(index.length);
   for (let i = 0; i < index.length; i++) {
-    const tag = member[codes[index[i]!]!]!;
+    const tag = member[codes[index[i]]];
     tags[i] = tag;
-    slots[i] = lists[tag]!.push(index[i]!) - 1;
+    slots[i] = lists[tag].push(index[i]) - 1;
   }
   const members = lists.map((rows) =>
     rows.length === 0 ? noRows : tidy(concat([take(items, Uint32Array.from(rows))])),

@@ -23,7 +23,7 @@ export class LogicState implements AggregateState {
       const own = pick(ids, rows);
       const { states, deciding } = this;
       for (let i = 0; i < part.length; i++) {
-        const g = own[i]!;
+        const g = own[i];
         if (part.values[i] === deciding) states[g] = 1;
         else if (states[g] === 0) states[g] = 2;
       }
@@ -32,8 +32,8 @@ export class LogicState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as LogicState).states;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
-      if (to !== none && (from[g] === 1 || this.states[to] === 0)) this.states[to] = from[g]!;
+      const to = map[g];
+      if (to !== none && (from[g] === 1 || this.states[to] === 0)) this.states[to] = from[g];
     }
   }
   result(groups: number): Vector {

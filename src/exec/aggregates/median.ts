@@ -26,7 +26,7 @@ export class MedianState implements AggregateState {
       if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
       const own = pick(ids, rows);
       const values = floatsOf(part);
-      for (let i = 0; i < part.length; i++) this.add(own[i]!, values[i]!);
+      for (let i = 0; i < part.length; i++) this.add(own[i], values[i]);
     });
   }
   private add(group: number, x: number): void {
@@ -37,24 +37,24 @@ export class MedianState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as MedianState;
     for (let i = 0; i < from.ids.length; i++) {
-      const to = map[from.ids.array[i]!]!;
-      if (to !== none) this.add(to, from.values[i]!);
+      const to = map[from.ids.array[i]];
+      if (to !== none) this.add(to, from.values[i]);
     }
   }
   result(groups: number): Vector {
     checkStop();
     const { order, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
-    const sorted = Float64Array.from(order, (i) => this.values[i]!);
+    const sorted = Float64Array.from(order, (i) => this.values[i]);
     const out = floats(groups);
     const empty = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const start = offsets[g]!;
-      const count = offsets[g + 1]! - start;
+      const start = offsets[g];
+      const count = offsets[g + 1] - start;
       // Typed arrays sort NaN behind all others.
       const own = sorted.subarray(start, start + count).sort();
       if (count === 0) empty[g] = 1;
-      else out[g] = count % 2 === 1 ? own[(count - 1) / 2]! : middleOf(own[count / 2 - 1]!, own[count / 2]!);
+      else out[g] = count % 2 === 1 ? own[(count - 1) / 2] : middleOf(own[count / 2 - 1], own[count / 2]);
     }
     return overlay(numbers(types.float64, out), empty, nulls(groups));
   }

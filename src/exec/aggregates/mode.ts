@@ -26,19 +26,19 @@ export class ModeState extends CollectState {
     for (let i = 0; i < length; i++) {
       checkStopAt(i);
       const size = pairs.size;
-      const pair = pairs.code(this.ids.array[i]!, codes[i]!, true);
+      const pair = pairs.code(this.ids.array[i], codes[i], true);
       if (pairs.size > size) firsts[pair] = i;
-      counts[pair]!++;
+      counts[pair]++;
     }
     const groupOf = pairs.words().first;
     const best = words(groups);
     const rows = words(groups);
     const empty = new Uint8Array(groups).fill(1);
     for (let pair = 0; pair < pairs.size; pair++) {
-      const group = groupOf[pair]!;
-      if (counts[pair]! <= best[group]!) continue;
-      best[group] = counts[pair]!;
-      rows[group] = firsts[pair]!;
+      const group = groupOf[pair];
+      if (counts[pair] <= best[group]) continue;
+      best[group] = counts[pair];
+      rows[group] = firsts[pair];
       empty[group] = 0;
     }
     return overlay(take(values, rows), empty, nulls(groups));

@@ -29,7 +29,7 @@ const classTypes: readonly PrimitiveType[] = [
   types.float64,
 ];
 /** The type of a result of this class; int64 for `none`. */
-const typeOfClass = (c: number): PrimitiveType => classTypes[c]!;
+const typeOfClass = (c: number): PrimitiveType => classTypes[c];
 
 /** A 64-bit integer as its class holds it: wraps around. */
 export const wrapped = (x: bigint, c: number): bigint =>
@@ -46,7 +46,7 @@ export const plainNumbers = (groups: number, classOfGroup: Uint8Array, values: F
   let c: number = classes.none;
   let empty = 0;
   for (let g = 0; g < groups; g++) {
-    const own = classOfGroup[g]!;
+    const own = classOfGroup[g];
     if (own === classes.none) empty++;
     else if (c === classes.none) c = own;
     else if (own !== c) return undefined;
@@ -71,14 +71,14 @@ export const numbersOfGroups = (
   extra: (g: number) => bigint | undefined,
   isMixture: (g: number) => boolean,
 ): Vector => {
-  const first = groups > 0 ? classOfGroup[0]! : 0;
+  const first = groups > 0 ? classOfGroup[0] : 0;
   let plain = first !== classes.none;
   for (let g = 0; g < groups && plain; g++)
     plain = classOfGroup[g] === first && extra(g) === undefined && !isMixture(g);
   if (plain) return { form: 'number', type: typeOfClass(first), length: groups, values: values.slice(0, groups) };
   const out = new Builder();
   for (let g = 0; g < groups; g++) {
-    const c = classOfGroup[g]!;
+    const c = classOfGroup[g];
     if (isMixture(g)) out.append(mixture);
     else if (c === classes.none) out.null();
     else {
@@ -86,7 +86,7 @@ export const numbersOfGroups = (
       // What is no int64 keeps its type beside lesser numbers that are.
       out.number(
         big !== undefined && big > int64Max ? types.uint64 : typeOfClass(c),
-        big === undefined ? values[g]! : narrow(big),
+        big === undefined ? values[g] : narrow(big),
       );
     }
   }

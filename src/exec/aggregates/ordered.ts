@@ -34,14 +34,14 @@ export class OrderedState implements AggregateState {
     if (argument.length > 0) this.keep(ids, flatten(argument));
   }
   private keep(ids: Uint32Array, rows: Vector): void {
-    for (let i = 0; i < rows.length; i++) this.ids.push(ids[i]!);
+    for (let i = 0; i < rows.length; i++) this.ids.push(ids[i]);
     this.kept.push(rows);
     this.size += sizeOf(rows);
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as OrderedState;
     const ids = from.ids.done();
-    const rows = range(0, ids.length).filter((i) => map[ids[i]!] !== none);
+    const rows = range(0, ids.length).filter((i) => map[ids[i]] !== none);
     if (rows.length > 0) this.keep(pick(map, pick(ids, rows)), take(concat(from.kept), rows));
   }
   result(groups: number): Vector {

@@ -72,13 +72,13 @@ export class QuantileState extends CollectState {
     const isDescending = third.data === 'desc';
     for (let i = 0; i < argument.length; i++)
       if (i === argument.length - 1 || ids[i] !== ids[i + 1])
-        this.fractions.set(ids[i]!, { of: underValue(valueAt(by, i)), isDescending });
+        this.fractions.set(ids[i], { of: underValue(valueAt(by, i)), isDescending });
     super.update(ids, fieldOf(argument, 'value'));
   }
   override merge(other: AggregateState, map: Uint32Array): void {
     super.merge(other, map);
     for (const [g, fraction] of (other as QuantileState).fractions)
-      if (map[g] !== none) this.fractions.set(map[g]!, fraction);
+      if (map[g] !== none) this.fractions.set(map[g], fraction);
   }
   override result(groups: number): Vector {
     checkStop();
@@ -87,11 +87,11 @@ export class QuantileState extends CollectState {
     const sorted = orderOf(values);
     const { order, offsets } = sortByGroup(pick(this.ids.done(), sorted), this.ids.length, groups);
     for (let g = 0; g < groups; g++) {
-      const start = offsets[g]!;
-      const count = offsets[g + 1]! - start;
+      const start = offsets[g];
+      const count = offsets[g + 1] - start;
       out.append(
         this.ofValues(
-          { count, at: (place) => underValue(valueAt(values, sorted[order[start + place]!]!)) },
+          { count, at: (place) => underValue(valueAt(values, sorted[order[start + place]])) },
           this.fractions.get(g),
         ),
       );
@@ -167,11 +167,11 @@ export const orderOf = (values: Vector): Uint32Array => {
   if (everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')) {
     const sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), values.length);
     let first = 0;
-    while (first < sorted.length && Number.isNaN(underValue(valueAt(values, sorted[first]!)).data)) first++;
-    return first === 0 ? sorted : range(0, sorted.length).map((i) => sorted[(i + first) % sorted.length]!);
+    while (first < sorted.length && Number.isNaN(underValue(valueAt(values, sorted[first])).data)) first++;
+    return first === 0 ? sorted : range(0, sorted.length).map((i) => sorted[(i + first) % sorted.length]);
   }
   const rows = Array.from({ length: values.length }, (_, i) => underValue(valueAt(values, i)));
-  return range(0, values.length).sort(checked((a: number, b: number): number => order(rows[a]!, rows[b]!)));
+  return range(0, values.length).sort(checked((a: number, b: number): number => order(rows[a], rows[b])));
 };
 
 const isTimely = (t: Type): boolean => t === types.time || t === types.duration;
@@ -207,5 +207,5 @@ const deviation = (values: Sorted, median: (of: Sorted) => Value, refuse: (odd: 
       return { type: types.duration, data: integer(length < 0n ? -length : length) };
     })
     .sort((a, b) => (a.data! < b.data! ? -1 : a.data! > b.data! ? 1 : 0));
-  return median({ count: distances.length, at: (k) => distances[k]! });
+  return median({ count: distances.length, at: (k) => distances[k] });
 };

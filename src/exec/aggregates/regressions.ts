@@ -11,29 +11,29 @@ import type { CellRule } from './grouping/cells.ts';
 const line: Pick<CellRule, 'count' | 'add' | 'merge'> = {
   count: 6,
   add: (c, at, y, x) => {
-    const n = ++c[at]!;
-    const dy = y - c[at + 1]!;
-    const dx = x - c[at + 2]!;
-    c[at + 1]! += dy / n;
-    c[at + 2]! += dx / n;
-    c[at + 3]! += dy * (y - c[at + 1]!);
-    c[at + 4]! += dx * (x - c[at + 2]!);
-    c[at + 5]! += dy * (x - c[at + 2]!);
+    const n = ++c[at];
+    const dy = y - c[at + 1];
+    const dx = x - c[at + 2];
+    c[at + 1] += dy / n;
+    c[at + 2] += dx / n;
+    c[at + 3] += dy * (y - c[at + 1]);
+    c[at + 4] += dx * (x - c[at + 2]);
+    c[at + 5] += dy * (x - c[at + 2]);
   },
   merge: (c, at, o, from) => {
-    const a = c[at]!;
-    const b = o[from]!;
+    const a = c[at];
+    const b = o[from];
     const n = a + b;
     if (b === 0) return;
-    const dy = o[from + 1]! - c[at + 1]!;
-    const dx = o[from + 2]! - c[at + 2]!;
+    const dy = o[from + 1] - c[at + 1];
+    const dx = o[from + 2] - c[at + 2];
     const share = (a * b) / n;
     c[at] = n;
-    c[at + 1]! += (dy * b) / n;
-    c[at + 2]! += (dx * b) / n;
-    c[at + 3]! += o[from + 3]! + dy * dy * share;
-    c[at + 4]! += o[from + 4]! + dx * dx * share;
-    c[at + 5]! += o[from + 5]! + dy * dx * share;
+    c[at + 1] += (dy * b) / n;
+    c[at + 2] += (dx * b) / n;
+    c[at + 3] += o[from + 3] + dy * dy * share;
+    c[at + 4] += o[from + 4] + dx * dx * share;
+    c[at + 5] += o[from + 5] + dy * dx * share;
   },
 };
 
@@ -49,9 +49,9 @@ interface Line {
 const ofLine = (result: (of: Line) => number | null, least = 1): CellRule => ({
   ...line,
   result: (c, at) =>
-    c[at]! < least
+    c[at] < least
       ? null
-      : result({ n: c[at]!, meanY: c[at + 1]!, meanX: c[at + 2]!, yy: c[at + 3]!, xx: c[at + 4]!, xy: c[at + 5]! }),
+      : result({ n: c[at], meanY: c[at + 1], meanX: c[at + 2], yy: c[at + 3], xx: c[at + 4], xy: c[at + 5] }),
 });
 
 /** By name. */
@@ -70,14 +70,14 @@ export const regressionRules: Readonly<Record<string, CellRule>> = {
   regr_syy: ofLine(({ yy }) => yy),
   weighted_avg: {
     count: 3,
-    result: (c, at) => (c[at] === 0 ? null : c[at + 1]! / c[at + 2]!),
+    result: (c, at) => (c[at] === 0 ? null : c[at + 1] / c[at + 2]),
     add: (c, at, x, weight) => {
-      c[at]!++;
-      c[at + 1]! += x * weight;
-      c[at + 2]! += weight;
+      c[at]++;
+      c[at + 1] += x * weight;
+      c[at + 2] += weight;
     },
     merge: (c, at, o, from) => {
-      for (let k = 0; k < 3; k++) c[at + k]! += o[from + k]!;
+      for (let k = 0; k < 3; k++) c[at + k] += o[from + k];
     },
   },
 };

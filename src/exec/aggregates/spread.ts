@@ -44,28 +44,28 @@ export class SpreadState implements AggregateState {
   private add(ids: Uint32Array, values: Float64Array, length: number): void {
     const { cells } = this;
     for (let i = 0; i < length; i++) {
-      const at = ids[i]! * cellsOfGroup;
-      const x = values[i]!;
-      const distance = x - cells[at + 1]!;
-      cells[at]!++;
-      cells[at + 1]! += distance / cells[at]!;
-      cells[at + 2]! += distance * (x - cells[at + 1]!);
+      const at = ids[i] * cellsOfGroup;
+      const x = values[i];
+      const distance = x - cells[at + 1];
+      cells[at]++;
+      cells[at + 1] += distance / cells[at];
+      cells[at + 2] += distance * (x - cells[at + 1]);
     }
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as SpreadState).cells;
     const { cells } = this;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
-      const count = from[g * cellsOfGroup]!;
+      const to = map[g];
+      const count = from[g * cellsOfGroup];
       if (to === none || count === 0) continue;
       const at = to * cellsOfGroup;
-      const known = cells[at]!;
+      const known = cells[at];
       const total = known + count;
-      const distance = from[g * cellsOfGroup + 1]! - cells[at + 1]!;
+      const distance = from[g * cellsOfGroup + 1] - cells[at + 1];
       cells[at] = total;
-      cells[at + 1]! += (distance * count) / total;
-      cells[at + 2]! += from[g * cellsOfGroup + 2]! + (distance * distance * known * count) / total;
+      cells[at + 1] += (distance * count) / total;
+      cells[at + 2] += from[g * cellsOfGroup + 2] + (distance * distance * known * count) / total;
     }
   }
   result(groups: number): Vector {
@@ -74,8 +74,8 @@ export class SpreadState implements AggregateState {
     const empty = new Uint8Array(groups);
     const least = spread.sample ? 2 : 1;
     for (let g = 0; g < groups; g++) {
-      const count = cells[g * cellsOfGroup]!;
-      const variance = cells[g * cellsOfGroup + 2]! / (spread.sample ? count - 1 : count);
+      const count = cells[g * cellsOfGroup];
+      const variance = cells[g * cellsOfGroup + 2] / (spread.sample ? count - 1 : count);
       if (count < least) empty[g] = 1;
       else values[g] = spread.root ? Math.sqrt(variance) : variance;
     }

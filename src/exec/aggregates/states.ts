@@ -21,7 +21,7 @@ const partsOf = (value: Value): Parts | undefined => {
   const [aggregate, values] = type.fields.map((f, i) =>
     underValue({ type: f.type, data: (data as readonly Data[])[i] ?? null }),
   );
-  if (type.fields[0]!.name !== 'aggregate' || aggregate!.type !== types.string) return undefined;
+  if (type.fields[0].name !== 'aggregate' || aggregate!.type !== types.string) return undefined;
   const { type: list } = values!;
   const items: readonly Value[] | undefined =
     list === types.null
@@ -55,11 +55,11 @@ export class CombineState extends CollectState {
     const out = new Builder();
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const own = Array.from(order.subarray(offsets[g]!, offsets[g + 1]!), (row) => valueAt(values, row));
+      const own = Array.from(order.subarray(offsets[g], offsets[g + 1]), (row) => valueAt(values, row));
       const joined = own.length === 0 ? nullValue : joinedStates(own);
       if (!joined)
         throw new LakeError('query-argument', {
-          fault: `combine_aggr: states of one aggregate required, got ${supText(own[0]!).slice(0, 100)}`,
+          fault: `combine_aggr: states of one aggregate required, got ${supText(own[0]).slice(0, 100)}`,
         });
       out.append(joined);
     }

@@ -105,16 +105,16 @@ export class SumState implements AggregateState {
     if (this.classOfGroup[group] !== classes.float) this.toFloat(group);
     const range = sparse ? denseRange(sparse) : { start: 0, end: length };
     this.sums[group] = range
-      ? sumAll(this.sums[group]!, values, range.start, range.end)
-      : sumSome(this.sums[group]!, sparse!, length);
+      ? sumAll(this.sums[group], values, range.start, range.end)
+      : sumSome(this.sums[group], sparse!, length);
   }
   /** Nothing is done if the sum might leave the safe integers on the way. */
   private addIntegersOfOne(group: number, values: Float64Array, length: number, c: number): boolean {
     const { total, size } = sumAndSize(values, length);
-    const reach = Math.abs(this.sums[group]!) + size;
+    const reach = Math.abs(this.sums[group]) + size;
     if (reach > 9007199254740991) return false;
-    if (length > 0) this.classOfGroup[group] = Math.max(this.classOfGroup[group]!, c);
-    this.sums[group]! += total;
+    if (length > 0) this.classOfGroup[group] = Math.max(this.classOfGroup[group], c);
+    this.sums[group] += total;
     this.reach = Math.max(this.reach, reach);
     return true;
   }
@@ -138,17 +138,17 @@ export class SumState implements AggregateState {
   private addUnits(ids: Uint32Array, given: Vector): void {
     for (let i = 0; i < ids.length; i++) {
       const units = exactOf(valueAt(given, i))?.units;
-      if (units !== undefined) this.addInteger(ids[i]!, classes.signed, units);
+      if (units !== undefined) this.addInteger(ids[i], classes.signed, units);
     }
   }
   private seeTexts(ids: Uint32Array, length: number): void {
     this.anyText = true;
-    for (let i = 0; i < length; i++) this.texts[ids[i]!] = 1;
+    for (let i = 0; i < length; i++) this.texts[ids[i]] = 1;
   }
   private addPart(ids: Uint32Array, v: NumberVector, c: number): void {
     if (c === classes.float) return this.addFloats(ids, floatsOf(v), v.length);
     if (this.anyFloat || !(v.values instanceof Float64Array)) {
-      for (let i = 0; i < v.length; i++) this.addInteger(ids[i]!, c, v.values[i]!);
+      for (let i = 0; i < v.length; i++) this.addInteger(ids[i], c, v.values[i]);
       return;
     }
     this.addSafe(ids, v.values, v.length, c);
@@ -159,24 +159,24 @@ export class SumState implements AggregateState {
     this.reach = reach;
     if (reach <= 9007199254740991) return addUnchecked(sums, classOfGroup, ids, values, length, c);
     for (let i = 0; i < length; i++) {
-      const g = ids[i]!;
-      const s = sums[g]! + values[i]!;
-      if (classOfGroup[g]! < c) classOfGroup[g] = c;
+      const g = ids[i];
+      const s = sums[g] + values[i];
+      if (classOfGroup[g] < c) classOfGroup[g] = c;
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
-      else this.carry(g, BigInt(values[i]!));
+      else this.carry(g, BigInt(values[i]));
     }
   }
   private carry(g: number, x: bigint): void {
-    this.carried.set(g, (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!) + x);
+    this.carried.set(g, (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]) + x);
     this.sums[g] = 0;
   }
   private addFloats(ids: Uint32Array, values: Float64Array, length: number): void {
     this.anyFloat = true;
     const { sums, classOfGroup } = this;
     for (let i = 0; i < length; i++) {
-      const g = ids[i]!;
+      const g = ids[i];
       if (classOfGroup[g] !== classes.float) this.toFloat(g);
-      sums[g]! += values[i]!;
+      sums[g] += values[i];
     }
   }
   private addSparse(ids: Uint32Array, { part, values, tag, tags, slots }: SparseNumbers): void {
@@ -186,19 +186,19 @@ export class SumState implements AggregateState {
       this.anyFloat = true;
       for (let i = 0; i < ids.length; i++) {
         if (tags[i] !== tag) continue;
-        const g = ids[i]!;
+        const g = ids[i];
         if (classOfGroup[g] !== classes.float) this.toFloat(g);
-        sums[g]! += values[slots[i]!]!;
+        sums[g] += values[slots[i]];
       }
       return;
     }
     let { reach } = this;
     for (let i = 0; i < ids.length; i++) {
       if (tags[i] !== tag) continue;
-      const g = ids[i]!;
-      const x = values[slots[i]!]!;
-      const s = sums[g]! + x;
-      if (classOfGroup[g]! < c) classOfGroup[g] = c;
+      const g = ids[i];
+      const x = values[slots[i]];
+      const s = sums[g] + x;
+      if (classOfGroup[g] < c) classOfGroup[g] = c;
       reach += Math.abs(x);
       if (s >= -9007199254740991 && s <= 9007199254740991) sums[g] = s;
       else this.carry(g, BigInt(x));
@@ -213,15 +213,15 @@ export class SumState implements AggregateState {
   }
   private total(g: number): bigint {
     const sum = this.exact(g);
-    return this.isSql ? sum : wrapped(sum, this.classOfGroup[g]!);
+    return this.isSql ? sum : wrapped(sum, this.classOfGroup[g]);
   }
   private exact(g: number): bigint {
-    return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]!);
+    return (this.carried.get(g) ?? 0n) + BigInt(this.sums[g]);
   }
   /** @throws query-overflow for a sum of SQL that has no place in 64 bits */
   private refuseLarge(groups: number): void {
     for (const g of this.carried.keys()) {
-      const c = this.classOfGroup[g]!;
+      const c = this.classOfGroup[g];
       const sum = this.exact(g);
       if (g < groups && c !== classes.float && wrapped(sum, c) !== sum)
         throw new LakeError('query-overflow', {
@@ -232,12 +232,12 @@ export class SumState implements AggregateState {
   }
   private addInteger(g: number, c: number, x: number | bigint): void {
     if (this.classOfGroup[g] === classes.float) {
-      this.sums[g]! += Number(x);
+      this.sums[g] += Number(x);
       return;
     }
-    if (this.classOfGroup[g]! < c) this.classOfGroup[g] = c;
+    if (this.classOfGroup[g] < c) this.classOfGroup[g] = c;
     if (typeof x === 'bigint') return this.carry(g, x);
-    const s = this.sums[g]! + x;
+    const s = this.sums[g] + x;
     this.reach += Math.abs(x);
     if (s >= -9007199254740991 && s <= 9007199254740991) this.sums[g] = s;
     else this.carry(g, BigInt(x));
@@ -248,18 +248,18 @@ export class SumState implements AggregateState {
     const at = parts.map(() => 0);
     const partOfRow = new Uint8Array(ids.length);
     parts.forEach((p, k) => {
-      for (let i = 0; i < p.part.length; i++) partOfRow[p.rows ? p.rows[i]! : i] = k + 1;
+      for (let i = 0; i < p.part.length; i++) partOfRow[p.rows ? p.rows[i] : i] = k + 1;
     });
     for (let row = 0; row < ids.length; row++) {
-      const k = partOfRow[row]! - 1;
+      const k = partOfRow[row] - 1;
       if (k < 0) continue;
-      const { part, class: c } = parts[k]!;
-      const x = part.values[at[k]!++]!;
-      const g = ids[row]!;
+      const { part, class: c } = parts[k];
+      const x = part.values[at[k]++];
+      const g = ids[row];
       if (c !== classes.float) this.addInteger(g, c, x);
       else {
         if (this.classOfGroup[g] !== classes.float) this.toFloat(g);
-        this.sums[g]! += Number(x);
+        this.sums[g] += Number(x);
       }
     }
   }
@@ -268,17 +268,17 @@ export class SumState implements AggregateState {
     this.anyText ||= from.anyText;
     this.isDecimal ||= from.isDecimal;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
+      const to = map[g];
       if (to === none) continue;
-      this.texts[to]! |= from.texts[g]!;
-      const c = from.classOfGroup[g]!;
+      this.texts[to] |= from.texts[g];
+      const c = from.classOfGroup[g];
       if (c === classes.none) continue;
       if (c !== classes.float)
-        this.addInteger(to, c, c === classes.unsigned || from.carried.has(g) ? from.total(g) : from.sums[g]!);
+        this.addInteger(to, c, c === classes.unsigned || from.carried.has(g) ? from.total(g) : from.sums[g]);
       else {
         this.anyFloat = true;
         if (this.classOfGroup[to] !== classes.float) this.toFloat(to);
-        this.sums[to]! += from.sums[g]!;
+        this.sums[to] += from.sums[g];
       }
     }
   }
@@ -305,7 +305,7 @@ export class SumState implements AggregateState {
       if (plain) return plain;
     }
     const extra = (g: number): bigint | undefined =>
-      this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g]! < 0) ? this.total(g) : undefined;
+      this.carried.has(g) || (classOfGroup[g] === classes.unsigned && this.sums[g] < 0) ? this.total(g) : undefined;
     if (this.isDecimal && this.carried.size > 0) return this.decimals(groups);
     if (this.isSql) this.refuseLarge(groups);
     return numbersOfGroups(
@@ -329,7 +329,7 @@ const onesOf = (v: BoolVector): NumberVector => ({
 const isSafe = (x: bigint): boolean => x <= 9007199254740991n && x >= -9007199254740991n;
 const sizeOfAll = (values: Float64Array, length: number): number => {
   let size = 0;
-  for (let i = 0; i < length; i++) size += Math.abs(values[i]!);
+  for (let i = 0; i < length; i++) size += Math.abs(values[i]);
   return size;
 };
 /** Of integers; the total is exact where the size is a safe one. */
@@ -337,7 +337,7 @@ const sumAndSize = (values: Float64Array, length: number): { readonly total: num
   let total = 0;
   let size = 0;
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     total += x;
     size += Math.abs(x);
   }
@@ -352,18 +352,18 @@ const addUnchecked = (
   c: number,
 ): void => {
   for (let i = 0; i < length; i++) {
-    const g = ids[i]!;
-    if (classOfGroup[g]! < c) classOfGroup[g] = c;
-    sums[g]! += values[i]!;
+    const g = ids[i];
+    if (classOfGroup[g] < c) classOfGroup[g] = c;
+    sums[g] += values[i];
   }
 };
 const sumAll = (first: number, values: Float64Array, start: number, end: number): number => {
   let total = first;
-  for (let i = start; i < end; i++) total += values[i]!;
+  for (let i = start; i < end; i++) total += values[i];
   return total;
 };
 const sumSome = (start: number, { values, tag, tags, slots }: SparseNumbers, length: number): number => {
   let total = start;
-  for (let i = 0; i < length; i++) if (tags[i] === tag) total += values[slots[i]!]!;
+  for (let i = 0; i < length; i++) if (tags[i] === tag) total += values[slots[i]];
   return total;
 };

@@ -29,15 +29,15 @@ export class UnionState implements AggregateState {
     this.add(pick(ids, rows), this.codes.codes(values));
   }
   private add(ids: Uint32Array, codes: Uint32Array): void {
-    for (let i = 0; i < codes.length; i++) this.pairs.code(ids[i]!, codes[i]!, true);
+    for (let i = 0; i < codes.length; i++) this.pairs.code(ids[i], codes[i], true);
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as UnionState;
     const codes = this.codes.codes(from.codes.values());
     const { first, second } = from.pairs.words();
     for (let k = 0; k < from.pairs.size; k++) {
-      const to = map[first[k]!]!;
-      if (to !== none) this.pairs.code(to, codes[second[k]!]!, true);
+      const to = map[first[k]];
+      if (to !== none) this.pairs.code(to, codes[second[k]], true);
     }
   }
   result(groups: number): Vector {

@@ -38,11 +38,11 @@ export class WideSums {
     let upper = 0;
     let lower = 0;
     for (let i = from; i < end; i++) {
-      lower += low[2 * i]!;
-      upper += high[2 * i + 1]!;
+      lower += low[2 * i];
+      upper += high[2 * i + 1];
     }
-    this.cells[group * 2]! += upper;
-    this.cells[group * 2 + 1]! += lower;
+    this.cells[group * 2] += upper;
+    this.cells[group * 2 + 1] += lower;
   }
   private addToEach(
     ids: Uint32Array,
@@ -53,9 +53,9 @@ export class WideSums {
   ): void {
     const { cells } = this;
     for (let i = from; i < end; i++) {
-      const at = ids[i]! * 2;
-      cells[at]! += high[2 * i + 1]!;
-      cells[at + 1]! += low[2 * i]!;
+      const at = ids[i] * 2;
+      cells[at] += high[2 * i + 1];
+      cells[at + 1] += low[2 * i];
     }
   }
   addTotal(group: number, value: bigint): void {
@@ -81,7 +81,7 @@ export class WideSums {
     if (from.isEmpty) return;
     for (let g = 0; g < groups; g++) {
       const own = map[g] === none ? 0n : from.total(g);
-      if (own !== 0n) this.addTotal(map[g]!, own);
+      if (own !== 0n) this.addTotal(map[g], own);
     }
   }
 }

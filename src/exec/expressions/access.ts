@@ -82,8 +82,8 @@ const withAbsent = (values: Vector, present: Uint8Array, length: number): Vector
 const mapEntry = (v: MapVector, key: string): Vector => {
   const out = new Builder();
   for (let i = 0; i < v.length; i++) {
-    let at = v.offsets[i]!;
-    const end = v.offsets[i + 1]!;
+    let at = v.offsets[i];
+    const end = v.offsets[i + 1];
     while (at < end) {
       const k = underValue(valueAt(v.keys, at));
       if (k.type === types.string && k.data === key) break;
@@ -96,7 +96,7 @@ const mapEntry = (v: MapVector, key: string): Vector => {
 const fieldType = (v: TypeVector, name: string): Vector => {
   const out = new Builder();
   for (let i = 0; i < v.length; i++) {
-    let type: Type = v.table[v.codes[i]!]!;
+    let type: Type = v.table[v.codes[i]];
     while (type.kind === 'named') type = type.inner;
     const field = type.kind === 'record' ? type.fields[fieldPlace(type.fields, name)] : undefined;
     if (field) out.appendData(types.type, field.type);
@@ -183,11 +183,11 @@ const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
   const absent = new Uint8Array(length);
   const large = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const x = index.values[i]!;
+    const x = index.values[i];
     if (isTooLarge(x)) large[i] = 1;
-    const place = placeOf(x, of.offsets[i + 1]! - of.offsets[i]!, base);
+    const place = placeOf(x, of.offsets[i + 1] - of.offsets[i], base);
     if (place < 0) absent[i] = 1;
-    else places[i] = of.offsets[i]! + place;
+    else places[i] = of.offsets[i] + place;
   }
   const values = of.items.length === 0 ? nulls(length) : elementsOf(take(of.items, places));
   return overlay(overlay(values, absent, missingRows(length)), large, wrapErrors('cannot cast to int64', at));
@@ -202,9 +202,9 @@ const indexRecord = (of: RecordVector, at: Vector, base: 0 | 1): Vector => {
     return flat.form === 'null'
       ? wrapErrors('invalid value for record index', nulls(length))
       : wrapErrors('invalid value for record index', at);
-  const large = Uint8Array.from({ length }, (_, i) => (isTooLarge(index.values[i]!) ? 1 : 0));
+  const large = Uint8Array.from({ length }, (_, i) => (isTooLarge(index.values[i]) ? 1 : 0));
   return overlay(
-    fieldPerRow(of, (i) => placeOf(index.values[i]!, of.fields.length, base)),
+    fieldPerRow(of, (i) => placeOf(index.values[i], of.fields.length, base)),
     large,
     wrapErrors('cannot cast to int64', at),
   );
@@ -228,8 +228,8 @@ const indexMap = (of: MapVector, at: Vector): Vector => {
   const out = new Builder();
   for (let i = 0; i < of.length; i++) {
     const key = underValue(valueAt(at, at.form === 'constant' ? 0 : i));
-    let found = of.offsets[i]!;
-    const end = of.offsets[i + 1]!;
+    let found = of.offsets[i];
+    const end = of.offsets[i + 1];
     while (found < end) {
       const k = underValue(valueAt(of.keys, found));
       if (k.type === key.type && (key.type === types.null || equalValues(k, key))) break;
@@ -252,7 +252,7 @@ export const sliceVector = (
   return apply(args, length, (vectors, n) => {
     const from = bounds.from ? vectors[1] : undefined;
     const to = bounds.to ? vectors[vectors.length - 1] : undefined;
-    return sliceRows(vectors[0]!, from, to, bounds.base, n);
+    return sliceRows(vectors[0], from, to, bounds.base, n);
   });
 };
 /** Unions are not looked through here. */
@@ -325,8 +325,8 @@ const sliceRows = (
   }
   const [starts, ends] = places;
   const range = (i: number, size: number): readonly [number, number] => {
-    const start = starts ? clamp(starts[i]!, size, base) : 0;
-    const end = ends ? clamp(ends[i]!, size, base) : size;
+    const start = starts ? clamp(starts[i], size, base) : 0;
+    const end = ends ? clamp(ends[i], size, base) : size;
     return [start, Math.max(start, end)];
   };
   return flat.form === 'list'
@@ -357,7 +357,7 @@ const positions = (bound: Vector): Positions => {
     const large =
       own.values instanceof Float64Array
         ? undefined
-        : Uint8Array.from({ length: own.length }, (_, i) => (isTooLarge(own.values[i]!) ? 1 : 0));
+        : Uint8Array.from({ length: own.length }, (_, i) => (isTooLarge(own.values[i]) ? 1 : 0));
     return large?.includes(1) ? { bad: large } : { values: own.values };
   }
   const cast = castVector(flatten(bound), types.int64);
@@ -379,8 +379,8 @@ const sliceList = (v: ListVector, rangeOf: RangeOf): Vector => {
   const offsets = new Uint32Array(v.length + 1);
   const index: number[] = [];
   for (let i = 0; i < v.length; i++) {
-    const first = v.offsets[i]!;
-    const [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    const first = v.offsets[i];
+    const [start, end] = rangeOf(i, v.offsets[i + 1] - first);
     for (let at = start; at < end; at++) index.push(first + at);
     offsets[i + 1] = index.length;
   }
@@ -389,8 +389,8 @@ const sliceList = (v: ListVector, rangeOf: RangeOf): Vector => {
 const sliceBytes = (v: BytesVector, rangeOf: RangeOf): Vector => {
   const out = new BytesBuilder(v.type);
   for (let i = 0; i < v.length; i++) {
-    const first = v.offsets[i]!;
-    const [start, end] = rangeOf(i, v.offsets[i + 1]! - first);
+    const first = v.offsets[i];
+    const [start, end] = rangeOf(i, v.offsets[i + 1] - first);
     out.run(v.bytes, first + start, first + end);
   }
   return out.finish();
@@ -400,8 +400,8 @@ const sliceText = (v: BytesVector, rangeOf: RangeOf): Vector => {
   const out = new BytesBuilder(v.type);
   const { bytes, offsets } = v;
   for (let i = 0; i < v.length; i++) {
-    const first = offsets[i]!;
-    const last = offsets[i + 1]!;
+    const first = offsets[i];
+    const last = offsets[i + 1];
     const size = charactersIn(bytes, first, last);
     const [start, end] = rangeOf(i, size);
     const from = size === last - first ? first + start : skip(bytes, first, last, start);

@@ -102,7 +102,7 @@ const floatsBeside = (values: Float64Array, { tag, tags, length }: SparseNumbers
   const out = besideRoom;
   let n = 0;
   for (let i = 0; i < length; i++) {
-    out[n] = values[i]!;
+    out[n] = values[i];
     n += Number(tags[i] === tag);
   }
   return out;
@@ -223,7 +223,7 @@ const floatResult = (x: PrimitiveType, y: PrimitiveType): PrimitiveType => {
 /** The numbers of all rows, a constant repeated. */
 export const spread = (v: Vector, length: number): NumberArray => {
   if (v.form === 'constant') {
-    const x = spread(v.inner, 1)[0]!;
+    const x = spread(v.inner, 1)[0];
     return typeof x === 'number'
       ? repeated(x, length)
       : x < 0n || v.inner.form !== 'number' || !isUnsigned(v.inner.type)
@@ -301,21 +301,21 @@ const calculateFloats = (
 ): Vector => {
   switch (operator) {
     case '+':
-      for (let i = 0; i < out.length; i++) out[i] = a[i]! + b[i]!;
+      for (let i = 0; i < out.length; i++) out[i] = a[i] + b[i];
       break;
     case '-':
-      for (let i = 0; i < out.length; i++) out[i] = a[i]! - b[i]!;
+      for (let i = 0; i < out.length; i++) out[i] = a[i] - b[i];
       break;
     case '*':
-      for (let i = 0; i < out.length; i++) out[i] = a[i]! * b[i]!;
+      for (let i = 0; i < out.length; i++) out[i] = a[i] * b[i];
       break;
     case '/':
-      for (let i = 0; i < out.length; i++) out[i] = a[i]! / b[i]!;
+      for (let i = 0; i < out.length; i++) out[i] = a[i] / b[i];
       break;
     case '%':
-      for (let i = 0; i < out.length; i++) out[i] = a[i]! % b[i]!;
+      for (let i = 0; i < out.length; i++) out[i] = a[i] % b[i];
   }
-  if (type !== types.float64) for (let i = 0; i < out.length; i++) out[i] = roundFloat(type, out[i]!);
+  if (type !== types.float64) for (let i = 0; i < out.length; i++) out[i] = roundFloat(type, out[i]);
   return numbers(type, out);
 };
 
@@ -329,7 +329,7 @@ const safeLoops: Readonly<
   '+': (a, b, out, lowest) => {
     let safe = true;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]! + b[i]!;
+      const x = a[i] + b[i];
       out[i] = x;
       if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
     }
@@ -338,7 +338,7 @@ const safeLoops: Readonly<
   '-': (a, b, out, lowest) => {
     let safe = true;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]! - b[i]!;
+      const x = a[i] - b[i];
       out[i] = x;
       if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
     }
@@ -348,7 +348,7 @@ const safeLoops: Readonly<
     let safe = true;
     for (let i = 0; i < out.length; i++) {
       // Adding 0 turns -0 into 0: integers have no negative zero.
-      const x = a[i]! * b[i]! + 0;
+      const x = a[i] * b[i] + 0;
       out[i] = x;
       if (x > Number.MAX_SAFE_INTEGER || x < lowest) safe = false;
     }
@@ -358,14 +358,14 @@ const safeLoops: Readonly<
   '/': (a, b, out, lowest) => {
     let safe = true;
     for (let i = 0; i < out.length; i++) {
-      const x = b[i] === 0 ? 0 : Math.trunc(a[i]! / b[i]!) + 0;
+      const x = b[i] === 0 ? 0 : Math.trunc(a[i] / b[i]) + 0;
       out[i] = x;
       if (x < lowest) safe = false;
     }
     return safe;
   },
   '%': (a, b, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : (a[i]! % b[i]!) + 0;
+    for (let i = 0; i < out.length; i++) out[i] = b[i] === 0 ? 0 : (a[i] % b[i]) + 0;
     return true;
   },
 };
@@ -406,8 +406,8 @@ const calculateExactly = (
   const zeros = operator === '/' || operator === '%' ? zerosOf(right, length) : undefined;
   let tooLarge: Uint8Array | undefined;
   for (let i = 0; i < length; i++) {
-    const a = BigInt(left[i]!);
-    const b = BigInt(right[i]!);
+    const a = BigInt(left[i]);
+    const b = BigInt(right[i]);
     if (mixedSigns && !checked && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
     else if (!zeros?.[i]) {
       const result = exact(operator, narrow(a), narrow(b));
@@ -469,7 +469,7 @@ const negateKernelOf =
     const out = new BigInt64Array(length);
     let bad: Uint8Array | undefined;
     for (let i = 0; i < length; i++) {
-      const x = BigInt(v.values[i]!);
+      const x = BigInt(v.values[i]);
       if (!(unsigned ? x > limit - 1n : x === -limit)) out[i] = -x;
       else if (sql) throw overflow(`-(${x})`, type);
       else (bad ??= new Uint8Array(length))[i] = 1;

@@ -150,14 +150,14 @@ const convertIntegers = (v: NumberVector, type: PrimitiveType): Vector => {
       v.values.subarray(0, v.length).map((x) => Math.trunc(x) + 0),
     );
   }
-  return numbersOf(v, type, (i) => fitInteger(v.values[i]!, float, type, range));
+  return numbersOf(v, type, (i) => fitInteger(v.values[i], float, type, range));
 };
 /** Whether all are safe numbers within the bounds (NaN is not). */
 const fitsAll = (values: Float64Array, length: number, low: number, high: number): boolean => {
   const least = Math.max(low, -Number.MAX_SAFE_INTEGER);
   const most = Math.min(high, Number.MAX_SAFE_INTEGER);
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (!(x >= least && x <= most)) return false;
   }
   return true;
@@ -199,7 +199,7 @@ const toNanos = (v: FlatVector, type: PrimitiveType): Vector => {
       return numbersOf(v, type, (i) => (Number.isNaN(v.values[i]) ? undefined : nanosOfFloat(v.values[i] as number)));
     if (v.values instanceof Float64Array || isSigned(v.type) || v.type === types.time || v.type === types.duration)
       return numbers(type, v.values, v.length);
-    return numbersOf(v, type, (i) => (fitsInt64(v.values[i]!) ? v.values[i]! : undefined));
+    return numbersOf(v, type, (i) => (fitsInt64(v.values[i]) ? v.values[i] : undefined));
   }
   if (v.form === 'bool' && type === types.duration)
     return numbers(type, Float64Array.from(v.values.subarray(0, v.length)));
@@ -232,7 +232,7 @@ const numbersToBool = (v: NumberVector): Vector => {
   const bad = new Uint8Array(v.length);
   const float = isFloat(v.type);
   for (let i = 0; i < v.length; i++) {
-    const x = v.values[i]!;
+    const x = v.values[i];
     // By way of int64: fractions are cut off, what is beyond cannot be cast.
     if (float ? !(x >= -(2 ** 63) && x < 2 ** 63) : x >= 2 ** 63) bad[i] = 1;
     else if (float ? Math.abs(x as number) >= 1 : x != 0) out[i] = 1;
@@ -257,13 +257,13 @@ const toText = (v: FlatVector): Vector => {
   switch (v.form) {
     case 'number': {
       const text = numberText(v.type);
-      for (let i = 0; i < v.length; i++) out.text(text(v.values[i]!));
+      for (let i = 0; i < v.length; i++) out.text(text(v.values[i]));
       break;
     }
     case 'bool':
       return boolText(v);
     case 'enum':
-      for (let i = 0; i < v.length; i++) out.text(v.type.symbols[v.codes[i]!] ?? '');
+      for (let i = 0; i < v.length; i++) out.text(v.type.symbols[v.codes[i]] ?? '');
       break;
     case 'bytes':
       return bytesToText(v);

@@ -160,7 +160,7 @@ const byRowType = (v: Vector, f: (rows: Vector) => Vector): Vector => {
       rows.push([]);
     }
     tags[i] = k;
-    slots[i] = rows[k]!.push(i) - 1;
+    slots[i] = rows[k].push(i) - 1;
   }
   return combine(
     tags,
@@ -256,8 +256,8 @@ const itemsOf = (
   v: { readonly length: number; readonly offsets: Uint32Array },
   items: Vector,
 ): { readonly items: Vector; readonly offsets: Uint32Array } => {
-  const start = v.offsets[0]!;
-  const end = v.offsets[v.length]!;
+  const start = v.offsets[0];
+  const end = v.offsets[v.length];
   if (start === 0 && end === items.length) return { items, offsets: v.offsets };
   return { items: take(items, range(start, end)), offsets: v.offsets.subarray(0, v.length + 1).map((o) => o - start) };
 };
@@ -300,7 +300,7 @@ const errorRows = (v: Vector, length: number): Uint8Array => {
   if (flat.form === 'error') return out.fill(1);
   if (flat.form !== 'dynamic') return out;
   const isError = flat.parts.map((part) => part.length > 0 && flatten(part).form === 'error');
-  for (let i = 0; i < length; i++) if (isError[flat.tags[i]!]) out[i] = 1;
+  for (let i = 0; i < length; i++) if (isError[flat.tags[i]]) out[i] = 1;
   return out;
 };
 
@@ -325,10 +325,10 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
       counts.push(0);
     }
     tags[i] = k;
-    slots[i] = counts[k]!++;
+    slots[i] = counts[k]++;
   }
   const rows = counts.map((n) => new Uint32Array(n));
-  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = i;
+  for (let i = 0; i < length; i++) rows[tags[i]][slots[i]] = i;
   const wrong = keys.get(undefined);
   return combine(
     tags,
@@ -336,7 +336,7 @@ export const castByValue = (v: Vector, targets: Vector, names: Map<string, Type>
     rows.map((r, k) =>
       k === wrong
         ? refuseTargets(notTarget, take(v, r), take(flat, r))
-        : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k]!)), names),
+        : castToTarget(take(v, r), take(flat, Uint32Array.of(firsts[k])), names),
     ),
   );
 };
@@ -356,8 +356,8 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
   let t: Vector = flatten(target);
   while (t.form !== 'type' && t.form !== 'bytes') {
     if (t.form === 'named') t = flatten(take(t.inner, new Uint32Array(1)));
-    else if (t.form === 'union') t = flatten(take(t.members[t.tags[0]!]!, t.slots.subarray(0, 1)));
-    else if (t.form === 'dynamic') t = flatten(take(t.parts[t.tags[0]!]!, t.slots.subarray(0, 1)));
+    else if (t.form === 'union') t = flatten(take(t.members[t.tags[0]], t.slots.subarray(0, 1)));
+    else if (t.form === 'dynamic') t = flatten(take(t.parts[t.tags[0]], t.slots.subarray(0, 1)));
     else break;
   }
   if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);

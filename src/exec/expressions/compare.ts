@@ -40,7 +40,7 @@ export const compareVectors = (
   length: number,
   sql?: number,
 ): Vector => {
-  const kernel = (sql === undefined ? kernels : sqlKernels[sql]!)[operator];
+  const kernel = (sql === undefined ? kernels : sqlKernels[sql])[operator];
   if (sql !== undefined && (mayHaveLongDecimals(left) || mayHaveLongDecimals(right)))
     return apply([left, right], length, besideLong(operator, kernel), 'exact');
   return apply([left, right], length, kernel, operator === '==' || operator === '!=' ? 'bare' : 'named');
@@ -172,16 +172,16 @@ const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vecto
   const out = new Uint8Array(length);
   const floats = isFloat(a.type) || isFloat(b.type);
   if (a.values instanceof Float64Array && b.values instanceof Float64Array) {
-    if (right.form === 'constant') toConstant[operator](a.values, b.values[0]!, out);
+    if (right.form === 'constant') toConstant[operator](a.values, b.values[0], out);
     else toVector[operator](a.values, b.values, out);
   } else if (right.form === 'constant' && !floats && !(a.values instanceof Float64Array))
-    compareWide(a.values, BigInt(b.values[0]!), outcomes[operator], out);
+    compareWide(a.values, BigInt(b.values[0]), outcomes[operator], out);
   else if (right.form === 'constant') {
-    const y = floats ? Number(b.values[0]) : b.values[0]!;
-    for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, y) ? 1 : 0;
+    const y = floats ? Number(b.values[0]) : b.values[0];
+    for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i], y) ? 1 : 0;
   } else {
     for (let i = 0; i < length; i++)
-      out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i]!, floats ? Number(b.values[i]) : b.values[i]!)
+      out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i], floats ? Number(b.values[i]) : b.values[i])
         ? 1
         : 0;
   }
@@ -223,16 +223,16 @@ const toConstant: Readonly<Record<CompareOperator, (a: Float64Array, y: number, 
     for (let i = 0; i < out.length; i++) out[i] = Number(a[i] !== y);
   },
   '<': (a, y, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! < y);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] < y);
   },
   '<=': (a, y, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! <= y);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] <= y);
   },
   '>': (a, y, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! > y);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] > y);
   },
   '>=': (a, y, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! >= y);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] >= y);
   },
 };
 const toVector: Readonly<Record<CompareOperator, (a: Float64Array, b: Float64Array, out: Uint8Array) => void>> = {
@@ -243,16 +243,16 @@ const toVector: Readonly<Record<CompareOperator, (a: Float64Array, b: Float64Arr
     for (let i = 0; i < out.length; i++) out[i] = Number(a[i] !== b[i]);
   },
   '<': (a, b, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! < b[i]!);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] < b[i]);
   },
   '<=': (a, b, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! <= b[i]!);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] <= b[i]);
   },
   '>': (a, b, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! > b[i]!);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] > b[i]);
   },
   '>=': (a, b, out) => {
-    for (let i = 0; i < out.length; i++) out[i] = Number(a[i]! >= b[i]!);
+    for (let i = 0; i < out.length; i++) out[i] = Number(a[i] >= b[i]);
   },
 };
 
@@ -273,7 +273,7 @@ const compareBytesRows = (operator: CompareOperator, left: Vector, right: Vector
   if (operator === '==' || operator === '!=') {
     if (single) equalToConstant(a, b, out);
     else equalToVector(a, b, out);
-    if (operator === '!=') for (let i = 0; i < length; i++) out[i] = out[i]! ^ 1;
+    if (operator === '!=') for (let i = 0; i < length; i++) out[i] = out[i] ^ 1;
     return bools(out);
   }
   const byLength = a.type === types.ip;
@@ -296,11 +296,11 @@ const compareToConstant = (
   const less = Number(operator[0] === '<');
   const equal = Number(operator[1] === '=');
   for (let i = 0; i < out.length; i++) {
-    const start = offsets[i]!;
-    const own = offsets[i + 1]! - start;
+    const start = offsets[i];
+    const own = offsets[i + 1] - start;
     const most = own < size ? own : size;
     let d = byLength ? own - size : 0;
-    for (let k = 0; d === 0 && k < most; k++) d = bytes[start + k]! - wanted[k]!;
+    for (let k = 0; d === 0 && k < most; k++) d = bytes[start + k] - wanted[k];
     if (d === 0) d = own - size;
     out[i] = d === 0 ? equal : Number(d < 0) ^ less ^ 1;
   }
@@ -321,9 +321,9 @@ const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void 
   const wanted = b.bytes.subarray(b.offsets[0], b.offsets[1]);
   const size = wanted.length;
   const last = wanted[size - 1];
-  for (let i = 0, start = 0, end = offsets[0]!; i < out.length; i++) {
+  for (let i = 0, start = 0, end = offsets[0]; i < out.length; i++) {
     start = end;
-    end = offsets[i + 1]!;
+    end = offsets[i + 1];
     // Ids begin alike more often than they end alike.
     if (end - start !== size || (size > 0 && bytes[end - 1] !== last)) continue;
     let k = 0;
@@ -333,10 +333,10 @@ const equalToConstant = (a: BytesVector, b: BytesVector, out: Uint8Array): void 
 };
 const equalToVector = (a: BytesVector, b: BytesVector, out: Uint8Array): void => {
   for (let i = 0; i < out.length; i++) {
-    const start = a.offsets[i]!;
-    const other = b.offsets[i]!;
-    const size = a.offsets[i + 1]! - start;
-    if (b.offsets[i + 1]! - other !== size) continue;
+    const start = a.offsets[i];
+    const other = b.offsets[i];
+    const size = a.offsets[i + 1] - start;
+    if (b.offsets[i + 1] - other !== size) continue;
     let k = 0;
     while (k < size && a.bytes[start + k] === b.bytes[other + k]) k++;
     if (k === size) out[i] = 1;
@@ -344,14 +344,14 @@ const equalToVector = (a: BytesVector, b: BytesVector, out: Uint8Array): void =>
 };
 /** Byte order; with `byLength` (addresses) shorter ones come first. */
 const compareRuns = (a: BytesVector, i: number, b: BytesVector, k: number, byLength: boolean): number => {
-  const x = a.offsets[i]!;
-  const y = b.offsets[k]!;
-  const m = a.offsets[i + 1]! - x;
-  const n = b.offsets[k + 1]! - y;
+  const x = a.offsets[i];
+  const y = b.offsets[k];
+  const m = a.offsets[i + 1] - x;
+  const n = b.offsets[k + 1] - y;
   if (byLength && m !== n) return m - n;
   const size = Math.min(m, n);
   for (let at = 0; at < size; at++) {
-    const d = a.bytes[x + at]! - b.bytes[y + at]!;
+    const d = a.bytes[x + at] - b.bytes[y + at];
     if (d !== 0) return d;
   }
   return m - n;
@@ -361,8 +361,8 @@ const compareRuns = (a: BytesVector, i: number, b: BytesVector, k: number, byLen
 const compareBools = (operator: CompareOperator, a: BoolVector, b: BoolVector, length: number): Vector => {
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const x = a.values[i]!;
-    const y = b.values[i]!;
+    const x = a.values[i];
+    const y = b.values[i];
     out[i] =
       operator === '=='
         ? x === y

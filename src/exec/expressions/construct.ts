@@ -70,7 +70,7 @@ const lastOnes = (columns: Columns): Columns => {
 };
 const numbered = (columns: Columns): Columns => {
   const names = distinctNames(columns.map((c) => c.name));
-  return columns.map(({ values }, i) => ({ name: names[i]!, values }));
+  return columns.map(({ values }, i) => ({ name: names[i], values }));
 };
 
 const spreadRecords = (
@@ -88,9 +88,9 @@ const spreadRecords = (
   let nextSpread = 0;
   let nextPlain = 0;
   for (const part of parts) {
-    if (part.kind === 'field') columns.push({ name: part.name, values: plain[nextPlain++]! });
+    if (part.kind === 'field') columns.push({ name: part.name, values: plain[nextPlain++] });
     else {
-      const s = spreads[nextSpread++]!;
+      const s = spreads[nextSpread++];
       if (s.form === 'record')
         for (const f of s.fields) if (!part.without?.includes(f.name)) columns.push({ name: f.name, values: f.values });
     }
@@ -161,7 +161,7 @@ export const listFrom = (kind: ListKind, parts: readonly ListPart[], length: num
   const offsets = new Uint32Array(length + 1);
   let total = 0;
   for (let i = 0; i < length; i++) {
-    for (const r of runs) total += r ? r.ends[i]! - r.starts[i]! : 1;
+    for (const r of runs) total += r ? r.ends[i] - r.starts[i] : 1;
     offsets[i + 1] = total;
   }
   charge(total * 8, kind === 'array' ? 'an array expression' : 'a set expression');
@@ -171,8 +171,8 @@ export const listFrom = (kind: ListKind, parts: readonly ListPart[], length: num
   for (let i = 0; i < length; i++) {
     for (let k = 0; k < runs.length; k++) {
       const r = runs[k];
-      const start = r ? r.starts[i]! : i;
-      const end = r ? r.ends[i]! : i + 1;
+      const start = r ? r.starts[i] : i;
+      const end = r ? r.ends[i] : i + 1;
       for (let slot = start; slot < end; slot++) {
         tags[at] = k;
         slots[at++] = slot;
@@ -214,18 +214,18 @@ const itemRuns = (v: Vector, length: number): Runs => {
         const rows = children.map((): number[] => []);
         const places = children.map((): number[] => []);
         for (let i = 0; i < flat.length; i++) {
-          rows[flat.tags[i]!]!.push(i);
-          places[flat.tags[i]!]!.push(flat.slots[i]!);
+          rows[flat.tags[i]].push(i);
+          places[flat.tags[i]].push(flat.slots[i]);
         }
         children.forEach((child, k) => {
-          if (rows[k]!.length > 0) visit(take(child, Uint32Array.from(places[k]!)), (i) => rowOf(rows[k]![i]!));
+          if (rows[k].length > 0) visit(take(child, Uint32Array.from(places[k])), (i) => rowOf(rows[k][i]));
         });
         return;
       }
       case 'list':
         for (let i = 0; i < flat.length; i++) {
-          starts[rowOf(i)] = base + flat.offsets[i]!;
-          ends[rowOf(i)] = base + flat.offsets[i + 1]!;
+          starts[rowOf(i)] = base + flat.offsets[i];
+          ends[rowOf(i)] = base + flat.offsets[i + 1];
         }
         pieces.push(flat.items);
         base += flat.items.length;
@@ -283,25 +283,24 @@ const concatTexts = (args: readonly Vector[], length: number): Vector => {
   // Before the offsets are: they have no room for more than 4 GiB.
   charge(
     parts.reduce(
-      (n, { single, v }) =>
-        n + (single ? length * (v.offsets[1]! - v.offsets[0]!) : v.offsets[length]! - v.offsets[0]!),
+      (n, { single, v }) => n + (single ? length * (v.offsets[1] - v.offsets[0]) : v.offsets[length] - v.offsets[0]),
       0,
     ),
     'concatenation',
   );
   for (const { single, v } of parts) {
     if (single) {
-      const size = v.offsets[1]! - v.offsets[0]!;
-      for (let i = 0; i < length; i++) offsets[i + 1]! += size;
-    } else for (let i = 0; i < length; i++) offsets[i + 1]! += v.offsets[i + 1]! - v.offsets[i]!;
+      const size = v.offsets[1] - v.offsets[0];
+      for (let i = 0; i < length; i++) offsets[i + 1] += size;
+    } else for (let i = 0; i < length; i++) offsets[i + 1] += v.offsets[i + 1] - v.offsets[i];
   }
-  for (let i = 0; i < length; i++) offsets[i + 1]! += offsets[i]!;
-  const bytes = new Uint8Array(offsets[length]!);
+  for (let i = 0; i < length; i++) offsets[i + 1] += offsets[i];
+  const bytes = new Uint8Array(offsets[length]);
   let at = 0;
   for (let i = 0; i < length; i++) {
     for (const { single, v } of parts) {
       const row = single ? 0 : i;
-      for (let from = v.offsets[row]!, end = v.offsets[row + 1]!; from < end; from++) bytes[at++] = v.bytes[from]!;
+      for (let from = v.offsets[row], end = v.offsets[row + 1]; from < end; from++) bytes[at++] = v.bytes[from];
     }
   }
   return { form: 'bytes', type: types.string, length, offsets, bytes };
@@ -323,7 +322,7 @@ export const concatKernel: Kernel = (args, length) => {
 /** The parts of an f-string: cast to string and put together. */
 export const fstringOf = (parts: readonly (string | Vector)[], texts: readonly Vector[], length: number): Vector => {
   let nextText = 0;
-  const args = parts.map((p) => (typeof p === 'string' ? texts[nextText++]! : castVector(p, types.string)));
+  const args = parts.map((p) => (typeof p === 'string' ? texts[nextText++] : castVector(p, types.string)));
   return apply(args, length, (vectors, n) => {
     const stop = vectors.find((v) => formOf(v) === 'error' || formOf(v) === 'null');
     if (stop) return formOf(stop) !== 'null' ? stop : parts.length > 1 ? nulls(n) : nullOf(types.string, n);
@@ -340,9 +339,9 @@ export const mapElements = (of: Vector, on: Vector, mapItems: (items: Vector) =>
     ([list], carried, n) => {
       const v = flatten(list!);
       if (v.form === 'error' || v.form === 'null') return list!;
-      if (v.form !== 'list') return wrapErrors('map: expected array or set value', carried[0]!);
-      const start = v.offsets[0]!;
-      const end = v.offsets[n]!;
+      if (v.form !== 'list') return wrapErrors('map: expected array or set value', carried[0]);
+      const start = v.offsets[0];
+      const end = v.offsets[n];
       if (start === end) return v;
       const index = new Uint32Array(end - start);
       for (let i = 0; i < index.length; i++) index[i] = start + i;

@@ -21,14 +21,14 @@ export const inVector = (x: Vector, c: Vector, length: number, sql?: number): Ve
     ? noRows
     : sql !== undefined && (mayHaveLongDecimals(x) || mayHoldLongDecimals(c))
       ? eachIn(x, c, length, sql)
-      : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]!);
+      : apply([x, c], length, sql === undefined ? plainKernel : sqlKernels[sql]);
 /** The same for a list that holds the values of a column: what is inside of these counts for nothing. */
 export const inColumn = (x: Vector, c: Vector, length: number, sql: number): Vector =>
   length === 0
     ? noRows
     : mayHaveLongDecimals(x) || mayHoldLongDecimals(c)
       ? eachIn(x, c, length, sql)
-      : apply([x, c], length, columnKernels[sql]!);
+      : apply([x, c], length, columnKernels[sql]);
 /** Row by row, where the digits of decimals count. */
 const eachIn = (x: Vector, c: Vector, length: number, sql: number): Vector => {
   const codes = new Uint8Array(length);
@@ -36,7 +36,7 @@ const eachIn = (x: Vector, c: Vector, length: number, sql: number): Vector => {
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
     const own = constant(take(x, Uint32Array.of(i)), 1);
-    codes[i] = nothing[i] === truth.null ? hasNull : walk(take(c, Uint32Array.of(i)), equalTo(own, sql))[0]!;
+    codes[i] = nothing[i] === truth.null ? hasNull : walk(take(c, Uint32Array.of(i)), equalTo(own, sql))[0];
   }
   return outcome(codes, length);
 };
@@ -62,7 +62,7 @@ const kernelOf =
     const codes = new Uint8Array(length);
     for (let i = 0; i < length; i++) {
       const row = take(c!, Uint32Array.of(i));
-      codes[i] = walk(row, equalTo(constant(take(x!, Uint32Array.of(i)), 1), sql))[0]!;
+      codes[i] = walk(row, equalTo(constant(take(x!, Uint32Array.of(i)), 1), sql))[0];
     }
     return outcome(codes, length);
   };
@@ -101,7 +101,7 @@ const outcome = (codes: Uint8Array, length: number): Vector => {
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    tags[i] = codes[i]!;
+    tags[i] = codes[i];
     slots[i] = i;
   }
   return combine(tags, slots, [bools(new Uint8Array(length)), nulls(length), bools(new Uint8Array(length).fill(1))]);
@@ -222,7 +222,7 @@ const findHashed = (
 ): Uint8Array => {
   if (x.form === 'number' && x.values instanceof Float64Array && others.length === 0) {
     for (let i = 0; i < codes.length; i++)
-      if (numbers.has(x.values[i]!) && (nanEqual || x.values[i] === x.values[i])) codes[i] = found;
+      if (numbers.has(x.values[i]) && (nanEqual || x.values[i] === x.values[i])) codes[i] = found;
     return codes;
   }
   for (let i = 0; i < codes.length; i++) {

@@ -117,7 +117,7 @@ export const jsonOf = (value: Value): Json => {
     const fields = data as readonly (Data | undefined)[];
     return new Map(
       type.fields.flatMap((f, k) =>
-        fields[k] === undefined ? [] : [[f.name, jsonOf({ type: f.type, data: fields[k]! })] as const],
+        fields[k] === undefined ? [] : [[f.name, jsonOf({ type: f.type, data: fields[k] })] as const],
       ),
     );
   }

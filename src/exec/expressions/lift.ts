@@ -42,7 +42,7 @@ export const liftTagged = (
   f: (part: Vector) => Vector,
 ): Vector => {
   const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (let i = 0; i < length; i++) counts[tags[i]]++;
   const outSlots = slots.slice(0, length);
   const outTags = new Uint32Array(length);
   const places = new Uint32Array(parts.length);
@@ -50,9 +50,9 @@ export const liftTagged = (
   parts.forEach((part, k) => {
     if (counts[k] === 0) return;
     places[k] = results.length;
-    results.push(f(part.length <= counts[k]! * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k]!)));
+    results.push(f(part.length <= counts[k] * 2 + 16 ? part : copyUsed(part, k, tags, outSlots, counts[k])));
   });
-  for (let i = 0; i < length; i++) outTags[i] = places[tags[i]!]!;
+  for (let i = 0; i < length; i++) outTags[i] = places[tags[i]];
   return combine(outTags, outSlots, results);
 };
 /** The same for a union's members; those of its only one as they are. */
@@ -64,7 +64,7 @@ const copyUsed = (part: Vector, tag: number, tags: Uint32Array, slots: Uint32Arr
   const index = new Uint32Array(count);
   for (let i = 0, n = 0; i < slots.length; i++) {
     if (tags[i] !== tag) continue;
-    index[n] = slots[i]!;
+    index[n] = slots[i];
     slots[i] = n++;
   }
   return take(part, index);

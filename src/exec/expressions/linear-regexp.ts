@@ -97,7 +97,7 @@ class Reader {
     return this.isQuantified() ? undefined : { kind: 'group', items, captures, optional };
   }
   private point(): Ranges | undefined {
-    const c = this.text[this.at]!;
+    const c = this.text[this.at];
     if (c === '.') {
       this.at++;
       return without([[10, 10]]);
@@ -134,12 +134,12 @@ class Reader {
         !to ||
         from.length > 1 ||
         to.length > 1 ||
-        from[0]![0] !== from[0]![1] ||
-        to[0]![0] !== to[0]![1] ||
-        from[0]![0] > to[0]![0]
+        from[0][0] !== from[0][1] ||
+        to[0][0] !== to[0][1] ||
+        from[0][0] > to[0][0]
       )
         return undefined;
-      found = union(found, [[from[0]![0], to[0]![0]]]);
+      found = union(found, [[from[0][0], to[0][0]]]);
     }
     this.at++;
     return negated ? without(found) : found;

@@ -39,7 +39,7 @@ export const listsOf = (
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     const values: Value[] = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) {
       checkStopAt(at);
       values.push(valueAt(items, at));
     }
@@ -68,7 +68,7 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
   const groups = new Map<number, number[]>();
   for (let i = 0; i < length; i++) {
     let mask = 0;
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) mask |= 1 << tags[at]!;
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) mask |= 1 << tags[at];
     const rows = groups.get(mask);
     if (rows) rows.push(i);
     else groups.set(mask, [i]);
@@ -80,16 +80,16 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
     rows.forEach((row, n) => {
       outTags[row] = tag;
       outSlots[row] = n;
-      own[n + 1] = own[n]! + offsets[row + 1]! - offsets[row]!;
+      own[n + 1] = own[n] + offsets[row + 1] - offsets[row];
     });
-    const total = own[rows.length]!;
+    const total = own[rows.length];
     const itemTags = new Uint32Array(total);
     const itemSlots = new Uint32Array(total);
     let to = 0;
     for (const row of rows) {
-      for (let at = offsets[row]!; at < offsets[row + 1]!; at++) {
-        itemTags[to] = tags[at]!;
-        itemSlots[to++] = slots[at]!;
+      for (let at = offsets[row]; at < offsets[row + 1]; at++) {
+        itemTags[to] = tags[at];
+        itemSlots[to++] = slots[at];
       }
     }
     const used = parts.map((_, k) => k).filter((k) => mask & (1 << k));
@@ -107,12 +107,12 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
         type: arrayType(partTypes[used[0]!]!),
         length: rows.length,
         offsets: own,
-        items: take(parts[used[0]!]!, itemSlots),
+        items: take(parts[used[0]], itemSlots),
       } as const;
     const type = unionType(used.map((k) => partTypes[k]!));
     const places = partTypes.map((t) => type.members.indexOf(t!));
-    for (let n = 0; n < total; n++) itemTags[n] = places[itemTags[n]!]!;
-    const members = type.members.map((m) => parts[partTypes.indexOf(m)]!);
+    for (let n = 0; n < total; n++) itemTags[n] = places[itemTags[n]];
+    const members = type.members.map((m) => parts[partTypes.indexOf(m)]);
     return {
       form: 'list',
       type: arrayType(type),
@@ -121,7 +121,7 @@ const mixedArrays = (offsets: Uint32Array, items: Vector, length: number, empty:
       items: { form: 'union', type, length: total, tags: itemTags, slots: itemSlots, members },
     } as const;
   });
-  return lists.length === 1 ? lists[0]! : { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: lists };
+  return lists.length === 1 ? lists[0] : { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: lists };
 };
 const hasEmptyRow = (offsets: Uint32Array, length: number): boolean => {
   for (let i = 0; i < length; i++) if (offsets[i] === offsets[i + 1]) return true;
@@ -133,7 +133,7 @@ export const setsOf = (element: Type, offsets: Uint32Array, items: Vector, lengt
   const type = setType(element);
   for (let i = 0; i < length; i++) {
     const data = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) {
       checkStopAt(at);
       data.push(dataAt(items, at));
     }
@@ -153,7 +153,7 @@ export const mapsOf = (
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     const entries: (readonly [Value, Value])[] = [];
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) {
       checkStopAt(at);
       entries.push([valueAt(keys, at), valueAt(values, at)]);
     }

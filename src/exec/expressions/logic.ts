@@ -26,7 +26,7 @@ const errorsOf = (v: Vector, codes: Uint8Array): Vector => {
 /** Rows of several outcomes put together: `choice[i]` numbers a part; part k has a row for each row of the batch. */
 const choose = (choice: Uint8Array, parts: readonly (() => Vector)[], length: number): Vector => {
   const used = new Uint8Array(parts.length);
-  for (let i = 0; i < length; i++) used[choice[i]!] = 1;
+  for (let i = 0; i < length; i++) used[choice[i]] = 1;
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);
   const places = new Uint32Array(parts.length);
@@ -34,9 +34,9 @@ const choose = (choice: Uint8Array, parts: readonly (() => Vector)[], length: nu
   parts.forEach((part, k) => {
     if (used[k]) places[k] = kept.push(part()) - 1;
   });
-  if (kept.length === 1) return kept[0]!;
+  if (kept.length === 1) return kept[0];
   for (let i = 0; i < length; i++) {
-    tags[i] = places[choice[i]!]!;
+    tags[i] = places[choice[i]];
     slots[i] = i;
   }
   return combine(tags, slots, kept);
@@ -127,7 +127,7 @@ interface Undecided {
 }
 const onlyBools = (codes: Uint8Array, length: number): boolean => {
   let all = 0;
-  for (let i = 0; i < length; i++) all |= codes[i]!;
+  for (let i = 0; i < length; i++) all |= codes[i];
   return all < 2;
 };
 const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, decided, open }: Undecided): Vector => {
@@ -146,7 +146,7 @@ const decideSome = (l: Vector, leftCodes: Uint8Array, { batch, right, table, dec
   if (onlyBools(leftCodes, length) && onlyBools(rightCodes, open)) {
     const out = new Uint8Array(length);
     if (decided === truth.true) out.set(leftCodes.subarray(0, length));
-    for (let i = 0; i < open; i++) out[rows[i]!] = rightCodes[i]!;
+    for (let i = 0; i < open; i++) out[rows[i]] = rightCodes[i];
     return bools(out);
   }
   const some = take(l, rows);
@@ -164,7 +164,7 @@ const outcome = (
   const out = new Uint8Array(length);
   let most = 0;
   for (let i = 0; i < length; i++) {
-    const o = table[leftCodes[i]! * 5 + rightCodes[i]!]!;
+    const o = table[leftCodes[i] * 5 + rightCodes[i]];
     out[i] = o;
     if (o > most) most = o;
   }
@@ -189,7 +189,7 @@ export const notVector = (v: Vector): Vector => {
   const out = new Uint8Array(length);
   let most = 0;
   for (let i = 0; i < length; i++) {
-    const c = codes[i]!;
+    const c = codes[i];
     out[i] = c < 2 ? 1 - c : c;
     if (c > most) most = c;
   }
@@ -233,13 +233,13 @@ class Assembly {
     if (rows.length === 0) return;
     const tag = this.parts.push(values) - 1;
     for (let i = 0; i < rows.length; i++) {
-      this.tags[rows[i]!] = tag;
-      this.slots[rows[i]!] = i;
+      this.tags[rows[i]] = tag;
+      this.slots[rows[i]] = i;
     }
   }
   done(): Vector {
     // One part alone has all rows in order.
-    return this.parts.length === 1 ? this.parts[0]! : combine(this.tags, this.slots, this.parts);
+    return this.parts.length === 1 ? this.parts[0] : combine(this.tags, this.slots, this.parts);
   }
 }
 const subset = (batch: Vector, rows: Uint32Array): Vector => (rows.length === batch.length ? batch : take(batch, rows));
@@ -343,7 +343,7 @@ export const coalesceOf =
       const settled = new Uint8Array(rows.length);
       for (let i = 0; i < open.length; i++) {
         open[i] = codes[i] === truth.null || codes[i] === truth.error ? 1 : 0;
-        settled[i] = 1 - open[i]!;
+        settled[i] = 1 - open[i];
       }
       const found = rowsWith(settled, rows.length, 1);
       if (found.length > 0) out.put(lookUp(rows, found), subset(v, found));

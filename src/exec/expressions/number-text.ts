@@ -16,9 +16,9 @@ export const goFloat = (text: string): number | undefined => {
   if (inf) return inf[1] === '-' ? -Infinity : Infinity;
   if (/^[+-]?nan$/i.test(plain)) return /^[+-]/.test(plain) ? undefined : NaN;
   const hex = hexadecimal.exec(plain);
-  if (!hex || hex[2]!.length + hex[3]!.length === 0) return undefined;
-  const mantissa = BigInt(`0x${hex[2]!}${hex[3]!}`);
-  return (hex[1] === '-' ? -1 : 1) * Number(mantissa) * 2 ** (Number(hex[4]) - 4 * hex[3]!.length);
+  if (!hex || hex[2].length + hex[3].length === 0) return undefined;
+  const mantissa = BigInt(`0x${hex[2]}${hex[3]}`);
+  return (hex[1] === '-' ? -1 : 1) * Number(mantissa) * 2 ** (Number(hex[4]) - 4 * hex[3].length);
 };
 /** Underscores are allowed between digits only. */
 const withoutUnderscores = (text: string): string | undefined =>

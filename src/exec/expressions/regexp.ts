@@ -82,7 +82,7 @@ export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
     return (v) => rowsContaining(v, needle);
   return (v) => {
     const out = new Uint8Array(v.length);
-    for (let i = 0; i < v.length; i++) if (likeMatches(bytes, v.bytes, v.offsets[i]!, v.offsets[i + 1]!)) out[i] = 1;
+    for (let i = 0; i < v.length; i++) if (likeMatches(bytes, v.bytes, v.offsets[i], v.offsets[i + 1])) out[i] = 1;
     return out;
   };
 };
@@ -92,15 +92,15 @@ export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
  */
 const rowsContaining = ({ bytes, offsets, length }: BytesVector, needle: Uint8Array): Uint8Array => {
   const out = new Uint8Array(length);
-  const end = length > 0 ? offsets[length]! : 0;
+  const end = length > 0 ? offsets[length] : 0;
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, end);
   let row = 0;
-  let from = length > 0 ? offsets[0]! : 0;
+  let from = length > 0 ? offsets[0] : 0;
   while (from < end) {
     const at = all.indexOf(needle, from);
     if (at < 0) break;
-    while (offsets[row + 1]! <= at) row++;
-    const rowEnd = offsets[row + 1]!;
+    while (offsets[row + 1] <= at) row++;
+    const rowEnd = offsets[row + 1];
     const isInside = at + needle.length <= rowEnd;
     if (isInside) out[row] = 1;
     // What runs over the end of a row is in none; there may be a match that begins within it.
@@ -115,12 +115,12 @@ export const ilikeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => 
     const out = new Uint8Array(v.length);
     let scratch = new Uint8Array(64);
     for (let i = 0; i < v.length; i++) {
-      const start = v.offsets[i]!;
-      const length = v.offsets[i + 1]! - start;
+      const start = v.offsets[i];
+      const length = v.offsets[i + 1] - start;
       if (scratch.length < length) scratch = new Uint8Array(length * 2);
       let all = 0;
       for (let k = 0; k < length; k++) {
-        const b = v.bytes[start + k]!;
+        const b = v.bytes[start + k];
         all |= b;
         scratch[k] = b >= 0x41 && b <= 0x5a ? b + 0x20 : b;
       }

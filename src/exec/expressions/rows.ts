@@ -48,13 +48,13 @@ const classOfRecords = (v: RecordVector): string | Type => {
  * vector.
  */
 export const combine = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
-  if (parts.length === 1) return take(parts[0]!, slots);
+  if (parts.length === 1) return take(parts[0], slots);
   if (parts.length === 0) return noRows;
   if (parts.every(isBools)) return combineBools(tags, slots, parts);
   if (
     parts.every((p) => p.form === 'constant' && p.inner.form !== 'null') &&
     new Set(parts.map(classOf)).size === 1 &&
-    classOf(parts[0]!) !== undefined
+    classOf(parts[0]) !== undefined
   ) {
     return {
       form: 'dictionary',
@@ -74,15 +74,15 @@ const combineBools = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vec
       : (gather(p, new Uint32Array(p.length)) as Extract<FlatVector, { form: 'bool' }>).values,
   );
   const values = new Uint8Array(tags.length);
-  for (let i = 0; i < values.length; i++) values[i] = arrays[tags[i]!]![slots[i]!]!;
+  for (let i = 0; i < values.length; i++) values[i] = arrays[tags[i]][slots[i]];
   return { form: 'bool', length: values.length, values };
 };
 const combineCopied = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
   const bases = new Uint32Array(parts.length);
-  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1]! + parts[k - 1]!.length;
+  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1] + parts[k - 1].length;
   const all = concat(parts);
   const index = new Uint32Array(tags.length);
-  for (let i = 0; i < index.length; i++) index[i] = bases[tags[i]!]! + slots[i]!;
+  for (let i = 0; i < index.length; i++) index[i] = bases[tags[i]] + slots[i];
   return gatherOrTake(all, index);
 };
 /** Copies where that is cheap, so that views do not pile up. */
@@ -123,7 +123,7 @@ export const tidy = (v: Vector): Vector => {
   if (v.length === 0) return v.parts[0] ? take(v.parts[0], new Uint32Array(0)) : noRows;
   if (allUsed(v.tags, v.parts.length, v.length) && areDistinct(v.parts)) return v;
   const used = new Uint32Array(v.parts.length);
-  for (let i = 0; i < v.length; i++) used[v.tags[i]!]!++;
+  for (let i = 0; i < v.length; i++) used[v.tags[i]]++;
   return tidyParts(v, used);
 };
 /**
@@ -135,7 +135,7 @@ export const allUsed = (tags: Uint32Array, parts: number, length: number): boole
   const all = 2 ** parts - 1;
   let seen = 0;
   for (let i = 0; i < length; i++) {
-    seen |= 1 << tags[i]!;
+    seen |= 1 << tags[i];
     if (seen === all) return true;
   }
   return false;
@@ -148,12 +148,12 @@ const tidyParts = (v: DynamicVector, used: Uint32Array): Vector => {
   const keep: Vector[] = [];
   const renumbered = new Uint32Array(v.parts.length);
   v.parts.forEach((p, k) => {
-    if (used[k]! > 0) renumbered[k] = keep.push(p) - 1;
+    if (used[k] > 0) renumbered[k] = keep.push(p) - 1;
   });
   const tags = new Uint32Array(v.length);
-  for (let i = 0; i < v.length; i++) tags[i] = renumbered[v.tags[i]!]!;
+  for (let i = 0; i < v.length; i++) tags[i] = renumbered[v.tags[i]];
   const slots = v.slots.subarray(0, v.length);
-  if (keep.length === 1) return take(keep[0]!, slots);
+  if (keep.length === 1) return take(keep[0], slots);
   const distinct = new Set(keep.map(classOf));
   return distinct.size === keep.length && !distinct.has(undefined)
     ? { ...v, tags, slots, parts: keep }
@@ -219,7 +219,7 @@ export const truthOf = (v: Vector): Uint8Array => {
     case 'named':
       return truthOf(v.inner);
     case 'constant':
-      return new Uint8Array(v.length).fill(truthOf(v.inner)[0]!);
+      return new Uint8Array(v.length).fill(truthOf(v.inner)[0]);
     case 'dictionary':
       return lookUp(truthOf(v.values), v.codes, v.length);
     case 'selected':
@@ -242,7 +242,7 @@ export const truthOutside = (v: Vector): Uint8Array => {
     case 'named':
       return truthOutside(v.inner);
     case 'constant':
-      return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]!);
+      return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]);
     case 'dictionary':
       return lookUp(truthOutside(v.values), v.codes, v.length);
     case 'selected':
@@ -255,7 +255,7 @@ export const truthOutside = (v: Vector): Uint8Array => {
 };
 const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
   const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  for (let i = 0; i < length; i++) out[i] = table[index[i]];
   return out;
 };
 const truthOfTagged = (
@@ -267,7 +267,7 @@ const truthOfTagged = (
 ): Uint8Array => {
   const tables = parts.map(codes);
   const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;
+  for (let i = 0; i < length; i++) out[i] = tables[tags[i]][slots[i]];
   return out;
 };
 
@@ -286,7 +286,7 @@ const rowsSet = (values: Uint8Array, length: number): Uint32Array => {
   let n = 0;
   for (let i = first; i < length; i++) {
     rows[n] = i;
-    n += values[i]!;
+    n += values[i];
   }
   return rows.slice(0, n);
 };

@@ -35,7 +35,7 @@ const textCodes = (v: Vector, search: TextSearch, test: (text: string) => boolea
 /** What is an error itself is not searched; errors inside of values are. */
 const outsideErrors = (v: Vector, found: Codes): Vector => {
   const kindOf = mayBeError(v) ? kindsOf(v) : undefined;
-  if (kindOf) for (let i = 0; i < v.length; i++) if (kindOf[i]! > kinds.null) found[i] = 0;
+  if (kindOf) for (let i = 0; i < v.length; i++) if (kindOf[i] > kinds.null) found[i] = 0;
   return bools(found);
 };
 const rememberedByTest = new WeakMap<(text: string) => boolean, WeakMap<Vector, Codes>>();
@@ -96,10 +96,10 @@ export const addressesIn = (v: BytesVector, net: Uint8Array): Codes => {
   const out = new Uint8Array(v.length);
   const size = net.length / 2;
   for (let i = 0; i < v.length; i++) {
-    const start = v.offsets[i]!;
-    if (v.offsets[i + 1]! - start !== size) continue;
+    const start = v.offsets[i];
+    if (v.offsets[i + 1] - start !== size) continue;
     let k = 0;
-    while (k < size && (v.bytes[start + k]! & net[size + k]!) === net[k]!) k++;
+    while (k < size && (v.bytes[start + k] & net[size + k]) === net[k]) k++;
     if (k === size) out[i] = 1;
   }
   return out;
@@ -132,7 +132,7 @@ const frequent = 'zqxjkvbywgpfmucdlhrsnioate0123456789/.- "';
 const rarest = (wanted: Uint8Array): number => {
   let best = 0;
   for (let k = 1; k < wanted.length; k++)
-    if (frequent.indexOf(String.fromCharCode(wanted[k]!)) < frequent.indexOf(String.fromCharCode(wanted[best]!)))
+    if (frequent.indexOf(String.fromCharCode(wanted[k])) < frequent.indexOf(String.fromCharCode(wanted[best])))
       best = k;
   return best;
 };
@@ -146,22 +146,22 @@ const searchBytes = (v: BytesVector, wanted: Uint8Array): Uint8Array => {
   if (size === 0) return out.fill(1);
   const { bytes, offsets, length } = v;
   const pivot = rarest(wanted);
-  const first = wanted[pivot]!;
+  const first = wanted[pivot];
   // Setting one bit makes a letter small; it also maps a few other bytes, which the comparison then refuses.
   const fold = first >= 97 && first <= 122 ? 0x20 : 0;
   let row = 0;
   const start = offsets[0] ?? 0;
   const last = (offsets[length] ?? 0) - size + pivot;
   for (let at = start + pivot; at <= last; at++) {
-    if ((bytes[at]! | fold) !== first) continue;
+    if ((bytes[at] | fold) !== first) continue;
     const from = at - pivot;
     let k = 0;
-    while (k < size && lowerTable[bytes[from + k]!] === wanted[k]) k++;
+    while (k < size && lowerTable[bytes[from + k]] === wanted[k]) k++;
     if (k < size) continue;
-    while (offsets[row + 1]! <= from) row++;
-    if (from + size > offsets[row + 1]!) continue;
+    while (offsets[row + 1] <= from) row++;
+    if (from + size > offsets[row + 1]) continue;
     out[row] = 1;
-    at = offsets[row + 1]! - 1 + pivot;
+    at = offsets[row + 1] - 1 + pivot;
   }
   return out;
 };
@@ -184,21 +184,21 @@ const skippingSearch = (wanted: Uint8Array): TextSearch => {
     let row = 0;
     let out: Uint8Array | undefined;
     for (let at = (offsets[0] ?? 0) + end; at < stop; ) {
-      const leap = leaps[bytes[at]!]!;
+      const leap = leaps[bytes[at]];
       if (leap !== 0) {
         at += leap;
         continue;
       }
       const from = at - end;
       let k = 0;
-      while (k < end && lowerTable[bytes[from + k]!] === wanted[k]) k++;
+      while (k < end && lowerTable[bytes[from + k]] === wanted[k]) k++;
       at += again;
       if (k < end) continue;
-      while (offsets[row + 1]! <= from) row++;
-      if (from + size > offsets[row + 1]!) continue;
+      while (offsets[row + 1] <= from) row++;
+      if (from + size > offsets[row + 1]) continue;
       out ??= new Uint8Array(length);
       out[row] = 1;
-      at = Math.max(at, offsets[row + 1]! + end);
+      at = Math.max(at, offsets[row + 1] + end);
     }
     return out;
   };
@@ -212,7 +212,7 @@ interface Run {
 const caselessRun = (wanted: Uint8Array): Run => {
   let best: Run = { start: 0, end: 0 };
   for (let start = 0, at = 0; at <= wanted.length; at++) {
-    if (at < wanted.length && !(wanted[at]! >= 97 && wanted[at]! <= 122)) continue;
+    if (at < wanted.length && !(wanted[at] >= 97 && wanted[at] <= 122)) continue;
     if (at - start > best.end - best.start) best = { start, end: at };
     start = at + 1;
   }
@@ -236,13 +236,13 @@ const searchFrom = (v: BytesVector, wanted: Uint8Array, run: Run): Uint8Array | 
   ) {
     const from = at - run.start;
     let k = 0;
-    while (k < size && lowerTable[bytes[from + k]!] === wanted[k]) k++;
+    while (k < size && lowerTable[bytes[from + k]] === wanted[k]) k++;
     if (k < size) continue;
-    while (offsets[row + 1]! <= from) row++;
-    if (from + size > offsets[row + 1]!) continue;
+    while (offsets[row + 1] <= from) row++;
+    if (from + size > offsets[row + 1]) continue;
     out ??= new Uint8Array(length);
     out[row] = 1;
-    at = offsets[row + 1]! - 1;
+    at = offsets[row + 1] - 1;
   }
   return out;
 };

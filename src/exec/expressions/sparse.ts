@@ -15,7 +15,7 @@ export const sparseNumbers = (v: Vector): SparseNumbers | undefined => {
   if (v.form !== 'dynamic') return undefined;
   let tag = -1;
   for (let k = 0; k < v.parts.length; k++) {
-    const part = v.parts[k]!;
+    const part = v.parts[k];
     if (
       part.form === 'null' ||
       part.form === 'error' ||
@@ -55,12 +55,12 @@ export const denseRange = ({ tag, tags, slots, length }: SparseNumbers): DenseRa
 const rangeOf = (tag: number, tags: Uint32Array, slots: Uint32Array, length: number): DenseRange | undefined => {
   const first = tags.indexOf(tag);
   if (first < 0 || first >= length) return { start: 0, end: 0 };
-  const start = slots[first]!;
+  const start = slots[first];
   let at = start;
   let misplaced = 0;
   for (let i = first; i < length; i++) {
     const hit = Number(tags[i] === tag);
-    misplaced |= (slots[i]! ^ at) * hit;
+    misplaced |= (slots[i] ^ at) * hit;
     at += hit;
   }
   return misplaced === 0 ? { start, end: at } : undefined;

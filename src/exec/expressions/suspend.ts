@@ -98,7 +98,7 @@ const runFrame = (f: Frame, onDemand: (demand: Demand) => void): Vector | undefi
 /** Runs frames until the first is done or something must be awaited. */
 const advance = (stack: Frame[]): Vector | Extract<Demand, { kind: 'wait' }> => {
   for (;;) {
-    const top = stack[stack.length - 1]!;
+    const top = stack[stack.length - 1];
     let demand: Demand | undefined;
     const result = runFrame(top, (d) => {
       demand = d;
@@ -106,7 +106,7 @@ const advance = (stack: Frame[]): Vector | Extract<Demand, { kind: 'wait' }> => 
     if (result) {
       stack.pop();
       if (stack.length === 0) return result;
-      stack[stack.length - 1]!.results.push(result);
+      stack[stack.length - 1].results.push(result);
     } else if (demand!.kind === 'call')
       stack.push({ evaluate: demand!.evaluate, batch: demand!.batch, depth: demand!.depth, results: [], next: 0 });
     else return demand! as Extract<Demand, { kind: 'wait' }>;
@@ -136,7 +136,7 @@ const settle = async (stack: Frame[], first: Extract<Demand, { kind: 'wait' }>):
   for (;;) {
     const answer = await demand.promise;
     if (demand.keep) demand.keep(answer);
-    else stack[stack.length - 1]!.results.push(answer);
+    else stack[stack.length - 1].results.push(answer);
     const result = goOn(() => advance(stack));
     if ('form' in result) return result;
     demand = result;

@@ -28,9 +28,9 @@ export const timesOfStored = (v: BytesVector): Vector | undefined => {
   const seconds = new Float64Array(length);
   const nanos = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    const whole = Math.floor(distances[i]! / unit);
+    const whole = Math.floor(distances[i] / unit);
     seconds[i] = base + whole;
-    nanos[i] = (distances[i]! - whole * unit) * nanosOfUnit;
+    nanos[i] = (distances[i] - whole * unit) * nanosOfUnit;
   }
   return numbers(types.time, joinSeconds(seconds, nanos));
 };
@@ -58,7 +58,7 @@ export const bucketsOfStored = (v: Vector, size: number): Vector | undefined => 
   const places = new Map<number, number>();
   const ends: number[] = [];
   for (let i = 0; i < length; ) {
-    const number = Math.floor((distances[i]! + rest) / span);
+    const number = Math.floor((distances[i] + rest) / span);
     const to = (number + 1) * span - rest;
     const from = to - span;
     const known = places.get(number);
@@ -114,7 +114,7 @@ const placeOf = (sorted: Float64Array, wanted: number, start: number, length: nu
   let high = length;
   // Leaps of twice the length each, then halves.
   for (let step = 1; low + step < length; step *= 2) {
-    if (sorted[low + step]! >= wanted) {
+    if (sorted[low + step] >= wanted) {
       high = low + step;
       break;
     }
@@ -122,7 +122,7 @@ const placeOf = (sorted: Float64Array, wanted: number, start: number, length: nu
   }
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (sorted[middle]! < wanted) low = middle + 1;
+    if (sorted[middle] < wanted) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -130,7 +130,7 @@ const placeOf = (sorted: Float64Array, wanted: number, start: number, length: nu
 /** The first place behind `start` of a number outside of a range. */
 const endOfRun = (values: Float64Array, from: number, to: number, start: number, length: number): number => {
   let end = start + 1;
-  while (end < length && values[end]! >= from && values[end]! < to) end++;
+  while (end < length && values[end] >= from && values[end] < to) end++;
   return end;
 };
 
@@ -153,8 +153,8 @@ export const timesOfBytes = (v: BytesVector): Vector | undefined => {
   let high = 0;
   let most = 0;
   for (let i = 0; i < length; i++) {
-    const start = offsets[i]!;
-    const size = offsets[i + 1]! - start;
+    const start = offsets[i];
+    const size = offsets[i + 1] - start;
     if (size < 20 || bytes[start + size - 1] !== 90 || bytes[start + 16] !== 58) return undefined;
     const a1 = view.getInt32(start, true);
     const b1 = view.getInt32(start + 4, true);
@@ -203,12 +203,12 @@ const fractionOf = (bytes: Uint8Array, start: number, end: number): number => {
   let n = 0;
   const stop = Math.min(end, start + 10);
   for (let i = start + 1; i < stop; i++) {
-    const d = bytes[i]! - digit;
+    const d = bytes[i] - digit;
     if (d < 0 || d > 9) return -1;
     n = n * 10 + d;
   }
-  for (let i = stop; i < end; i++) if (bytes[i]! < digit || bytes[i]! > digit + 9) return -1;
-  return n * scales[stop - start - 1]!;
+  for (let i = stop; i < end; i++) if (bytes[i] < digit || bytes[i] > digit + 9) return -1;
+  return n * scales[stop - start - 1];
 };
 /** What the last of so many digits behind the point counts. */
 const scales = [1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1e3, 1e2, 10, 1];
@@ -218,21 +218,21 @@ export const joinSeconds = (seconds: Float64Array, nanos: Uint32Array): NumberAr
   const length = seconds.length;
   let most = 0;
   for (let i = 0; i < length; i++) {
-    const size = Math.abs(seconds[i]!);
+    const size = Math.abs(seconds[i]);
     if (size > most) most = size;
   }
   // 2^53 nanoseconds are 9,007,199.25 seconds.
   if (most < 9007199) {
     const out = new Float64Array(length);
-    for (let i = 0; i < length; i++) out[i] = seconds[i]! * 1e9 + nanos[i]!;
+    for (let i = 0; i < length; i++) out[i] = seconds[i] * 1e9 + nanos[i];
     return out;
   }
   const out = new BigInt64Array(length);
   const halves = new Int32Array(out.buffer);
   for (let i = 0; i < length; i++) {
     // The low 32 bits are exact; less them, the rounded whole is near a multiple of 2^32 that it tells.
-    const s = seconds[i]!;
-    const n = nanos[i]!;
+    const s = seconds[i];
+    const n = nanos[i];
     const low = (Math.imul(s, 1_000_000_000) + n) >>> 0;
     halves[i * 2] = low;
     halves[i * 2 + 1] = Math.round((s * 1e9 + n - low) / 4294967296);
@@ -255,8 +255,8 @@ export const splitSeconds = (v: NumberVector): { readonly seconds: Float64Array;
   const nanos = new Uint32Array(length);
   if (values instanceof Float64Array) {
     for (let i = 0; i < length; i++) {
-      const s = Math.floor(values[i]! / 1e9);
-      const rest = values[i]! - s * 1e9;
+      const s = Math.floor(values[i] / 1e9);
+      const rest = values[i] - s * 1e9;
       seconds[i] = s;
       nanos[i] = rest;
     }
@@ -264,8 +264,8 @@ export const splitSeconds = (v: NumberVector): { readonly seconds: Float64Array;
   }
   const halves = new Int32Array(values.buffer, values.byteOffset, values.length * 2);
   for (let i = 0; i < length; i++) {
-    const low = halves[i * 2]!;
-    const high = halves[i * 2 + 1]!;
+    const low = halves[i * 2];
+    const high = halves[i * 2 + 1];
     // The quotient of the rounded double is off by one at most; the exact low 32 bits of the rest tell.
     let s = Math.floor((high * 4294967296 + (low >>> 0)) / 1e9);
     let rest = (low - Math.imul(s | 0, 1_000_000_000)) | 0;

@@ -129,26 +129,26 @@ const dates: readonly {
   },
   {
     syntax: /^(\d{4})[-\s]([A-Za-z]+)[-\s](\d{1,2})/,
-    read: (m) => named(m[2]!, { year: Number(m[1]), day: Number(m[3]) }),
+    read: (m) => named(m[2], { year: Number(m[1]), day: Number(m[3]) }),
   },
   {
     syntax: /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4}|\d{2})(?!\d)/,
-    read: (m) => ({ year: yearOf(m[3]!), month: Number(m[1]), day: Number(m[2]) }),
+    read: (m) => ({ year: yearOf(m[3]), month: Number(m[1]), day: Number(m[2]) }),
   },
   {
     syntax: /^(\d{1,2})[-/\s]([A-Za-z]{3,9})[-/\s](\d{4}|\d{2})(?!\d)/,
-    read: (m) => named(m[2]!, { year: yearOf(m[3]!), day: Number(m[1]) }),
+    read: (m) => named(m[2], { year: yearOf(m[3]), day: Number(m[1]) }),
   },
   {
     syntax: /^(\d{1,2})(?:st|nd|rd|th)?\s+([A-Za-z]{3,9}),?\s+(\d{4})/,
-    read: (m) => named(m[2]!, { year: Number(m[3]), day: Number(m[1]) }),
+    read: (m) => named(m[2], { year: Number(m[3]), day: Number(m[1]) }),
   },
   {
     syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4}|\d{2})(?![\d:])/,
-    read: (m) => named(m[1]!, { year: yearOf(m[3]!), day: Number(m[2]) }),
+    read: (m) => named(m[1], { year: yearOf(m[3]), day: Number(m[2]) }),
   },
-  { syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?=\s+\d{1,2}:)/, read: (m) => named(m[1]!, { day: Number(m[2]) }) },
-  { syntax: /^([A-Za-z]{3,9})\s+(\d{4})$/, read: (m) => named(m[1]!, { year: Number(m[2]) }) },
+  { syntax: /^([A-Za-z]{3,9})\.?\s+(\d{1,2})(?=\s+\d{1,2}:)/, read: (m) => named(m[1], { day: Number(m[2]) }) },
+  { syntax: /^([A-Za-z]{3,9})\s+(\d{4})$/, read: (m) => named(m[1], { year: Number(m[2]) }) },
 ];
 const named = (
   word: string,

@@ -32,7 +32,7 @@ const found = (v: Vector, visitor: Visitor): Codes | undefined => {
       return visitor.seesLong && v.name === longDecimalName ? visitor.visit(v) : found(v.inner, visitor);
     case 'constant': {
       const codes = found(v.inner, visitor);
-      return codes && new Uint8Array(v.length).fill(codes[0]!);
+      return codes && new Uint8Array(v.length).fill(codes[0]);
     }
     case 'dictionary':
       if (visitor.remembered) return lookUp(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length);
@@ -62,7 +62,7 @@ const rememberedCodes = (values: Vector, visitor: Visitor, remembered: WeakMap<V
 const lookUp = (table: Codes | undefined, index: Uint32Array, length: number): Codes | undefined => {
   if (!table) return undefined;
   const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  for (let i = 0; i < length; i++) out[i] = table[index[i]];
   return out;
 };
 const tagged = (
@@ -73,23 +73,23 @@ const tagged = (
   visitor: Visitor,
 ): Codes | undefined => {
   const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (let i = 0; i < length; i++) counts[tags[i]]++;
   let out: Codes | undefined;
   parts.forEach((part, k) => {
     if (counts[k] === 0) return;
-    const isWhole = part.length <= counts[k]! * 2;
-    const codes = found(isWhole ? part : gather(part, slotsOf(tags, slots, k, counts[k]!)), visitor);
+    const isWhole = part.length <= counts[k] * 2;
+    const codes = found(isWhole ? part : gather(part, slotsOf(tags, slots, k, counts[k])), visitor);
     if (!codes) return;
     out ??= new Uint8Array(length);
     if (isWhole) {
-      for (let i = 0; i < length; i++) if (tags[i] === k) out[i] = codes[slots[i]!]!;
-    } else for (let i = 0, n = 0; i < length; i++) if (tags[i] === k) out[i] = codes[n++]!;
+      for (let i = 0; i < length; i++) if (tags[i] === k) out[i] = codes[slots[i]];
+    } else for (let i = 0, n = 0; i < length; i++) if (tags[i] === k) out[i] = codes[n++];
   });
   return out;
 };
 const slotsOf = (tags: Uint32Array, slots: Uint32Array, tag: number, count: number): Uint32Array => {
   const index = new Uint32Array(count);
-  for (let i = 0, n = 0; n < count; i++) if (tags[i] === tag) index[n++] = slots[i]!;
+  for (let i = 0, n = 0; n < count; i++) if (tags[i] === tag) index[n++] = slots[i];
   return index;
 };
 
@@ -105,8 +105,8 @@ const foundInNode = (v: Vector, visitor: Visitor): Codes | undefined => {
         if (!merged) merged = new Uint8Array(v.length);
         else if (merged === own) merged = own.slice(0, v.length);
         if (f.present) {
-          for (let i = 0; i < v.length; i++) if (f.present[i] && codes[i]! > merged[i]!) merged[i] = codes[i]!;
-        } else for (let i = 0; i < v.length; i++) if (codes[i]! > merged[i]!) merged[i] = codes[i]!;
+          for (let i = 0; i < v.length; i++) if (f.present[i] && codes[i] > merged[i]) merged[i] = codes[i];
+        } else for (let i = 0; i < v.length; i++) if (codes[i] > merged[i]) merged[i] = codes[i];
       }
       return merged;
     }
@@ -116,7 +116,7 @@ const foundInNode = (v: Vector, visitor: Visitor): Codes | undefined => {
       return withItems(own, v, [v.keys, v.values], visitor);
     case 'error': {
       const codes = visitor.intoErrors ? found(v.inner, visitor) : undefined;
-      return codes && own ? codes.map((c, i) => Math.max(c, own[i]!)) : (codes ?? own);
+      return codes && own ? codes.map((c, i) => Math.max(c, own[i])) : (codes ?? own);
     }
     default:
       return own;
@@ -133,8 +133,8 @@ const withItems = (
   visitor: Visitor,
 ): Codes | undefined => {
   if (v.length === 0) return own;
-  const start = v.offsets[0]!;
-  const end = v.offsets[v.length]!;
+  const start = v.offsets[0];
+  const end = v.offsets[v.length];
   let out = own;
   for (const child of children) {
     const codes = found(slice(child, start, end), visitor);
@@ -142,8 +142,8 @@ const withItems = (
     if (!out) out = new Uint8Array(v.length);
     else if (out === own) out = own.slice(0, v.length);
     for (let i = 0; i < v.length; i++) {
-      for (let at = v.offsets[i]! - start; at < v.offsets[i + 1]! - start; at++)
-        if (codes[at]! > out[i]!) out[i] = codes[at]!;
+      for (let at = v.offsets[i] - start; at < v.offsets[i + 1] - start; at++)
+        if (codes[at] > out[i]) out[i] = codes[at];
     }
   }
   return out;

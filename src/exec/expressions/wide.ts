@@ -22,10 +22,10 @@ export const nearestFloats = (values: WideArray, length: number): Float64Array =
 };
 // One loop for each kind of array: a loop that sees several is slower for all.
 const sumSigned = (high: Int32Array, low: Uint32Array, out: Float64Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
+  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1] * 0x1_0000_0000 + low[2 * i];
 };
 const sumUnsigned = (high: Uint32Array, low: Uint32Array, out: Float64Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1]! * 0x1_0000_0000 + low[2 * i]!;
+  for (let i = 0; i < out.length; i++) out[i] = high[2 * i + 1] * 0x1_0000_0000 + low[2 * i];
 };
 
 /** Whether floats tell the integer of these words from its neighbors. `upper` has the sign, if there is one. */
@@ -75,8 +75,8 @@ const compareSigned = (
   const equal = (outcomes >> 1) & 1;
   const less = outcomes >> 2;
   for (let i = 0; i < out.length; i++) {
-    const h = high[2 * i + 1]!;
-    const l = low[2 * i]!;
+    const h = high[2 * i + 1];
+    const l = low[2 * i];
     const isAlike = Number(h === upper);
     out[i] =
       greater ^
@@ -96,8 +96,8 @@ const compareUnsigned = (
   const equal = (outcomes >> 1) & 1;
   const less = outcomes >> 2;
   for (let i = 0; i < out.length; i++) {
-    const h = high[2 * i + 1]!;
-    const l = low[2 * i]!;
+    const h = high[2 * i + 1];
+    const l = low[2 * i];
     const isAlike = Number(h === upper);
     out[i] =
       greater ^
@@ -111,14 +111,14 @@ export const extremeWide = (values: WideArray, length: number, sign: 1 | -1): nu
   const low = lowWords(values);
   const high = highWords(values, low);
   let best = 0;
-  let h = high[1]!;
-  let l = low[0]!;
+  let h = high[1];
+  let l = low[0];
   for (let i = 1; i < length; i++) {
-    const upper = high[2 * i + 1]!;
-    if (upper === h ? (low[2 * i]! - l) * sign >= 0 : (upper - h) * sign > 0) continue;
+    const upper = high[2 * i + 1];
+    if (upper === h ? (low[2 * i] - l) * sign >= 0 : (upper - h) * sign > 0) continue;
     best = i;
     h = upper;
-    l = low[2 * i]!;
+    l = low[2 * i];
   }
   return best;
 };

@@ -29,11 +29,11 @@ const innerText = (v: Vector, i: number): string | undefined => {
     case 'constant':
       return innerText(v.inner, 0);
     case 'dictionary':
-      return innerText(v.values, v.codes[i]!);
+      return innerText(v.values, v.codes[i]);
     case 'selected':
-      return innerText(v.base, v.index[i]!);
+      return innerText(v.base, v.index[i]);
     case 'dynamic':
-      return innerText(v.parts[v.tags[i]!]!, v.slots[i]!);
+      return innerText(v.parts[v.tags[i]], v.slots[i]);
     default:
       return undefined;
   }
@@ -59,7 +59,7 @@ const presence =
     args.forEach((arg, k) => {
       const missing = missingMask(arg, { quiet: true });
       for (let i = 0; i < length; i++) {
-        if (!open[i] || codes[k]![i] !== truth.error) continue;
+        if (!open[i] || codes[k][i] !== truth.error) continue;
         tags[i] = missing[i] ? (whenMissing ? 1 : 0) : 3 + k;
         open[i] = 0;
       }

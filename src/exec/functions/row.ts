@@ -174,7 +174,7 @@ export const rowsOf = (
     ...options,
     examples: examples.map(([query, output]) => ({ query, output })),
   };
-  const first = row.examples[0]!;
+  const first = row.examples[0];
   const renamed = (other: string): FunctionRow['examples'] => [
     { ...first, query: first.query.replace(`${name}(`, `${other}(`) },
   ];

@@ -105,12 +105,12 @@ export const rowKernel =
     leaf: (...values: LeafArguments<Kinds>) => ResultData[Result] | null | Refusal,
   ): Kernel =>
   (args, length) => {
-    const kindAt = (k: number): MarkedKind => kinds[Math.min(k, kinds.length - 1)]!;
+    const kindAt = (k: number): MarkedKind => kinds[Math.min(k, kinds.length - 1)];
     const plainAt = (k: number): ArgumentKind => kindAt(k).replace('?', '') as ArgumentKind;
     const isGiven = (a: Vector, k: number): boolean => isNull(a) && kindAt(k).endsWith('?');
     if (args.some((a, k) => isNull(a) && !isGiven(a, k))) return nulls(length);
     const wrong = args.findIndex((a, k) => !isGiven(a, k) && !fits[plainAt(k)](a));
-    if (wrong >= 0) return wrapErrors(`${name}: ${labelOf(plainAt(wrong))} argument required`, args[wrong]!);
+    if (wrong >= 0) return wrapErrors(`${name}: ${labelOf(plainAt(wrong))} argument required`, args[wrong]);
     const [a, b, c, ...more] = args.map((v, k): Reader => (isGiven(v, k) ? noValue : readers[plainAt(k)](v)));
     const out = columns[result]();
     const given = leaf as unknown as (...values: readonly unknown[]) => ResultData[Result] | null | Refusal;
@@ -147,7 +147,7 @@ class Failures {
       out = overlay(
         out,
         marks,
-        refusal === null ? nulls(this.length) : wrapErrors(`${name}: ${refusal.text}`, args[refusal.argument]!),
+        refusal === null ? nulls(this.length) : wrapErrors(`${name}: ${refusal.text}`, args[refusal.argument]),
       );
     }
     return out;
@@ -220,16 +220,16 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
 };
 const itemsAt = (v: ListVector, i: number): Items => ({
   element: v.type.element,
-  values: Array.from({ length: v.offsets[i + 1]! - v.offsets[i]! }, (_, k) => {
+  values: Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
     checkStopAt(k);
-    return underUnion(valueAt(v.items, v.offsets[i]! + k));
+    return underUnion(valueAt(v.items, v.offsets[i] + k));
   }),
 });
 
 const entriesAt = (v: MapVector, i: number): Entries =>
-  Array.from({ length: v.offsets[i + 1]! - v.offsets[i]! }, (_, k) => {
+  Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
     checkStopAt(k);
-    const at = v.offsets[i]! + k;
+    const at = v.offsets[i] + k;
     return [underUnion(valueAt(v.keys, at)), underUnion(valueAt(v.values, at))] as const;
   });
 
@@ -295,7 +295,7 @@ const columns: Readonly<Record<ResultKind, () => Column>> = {
       push: (x) => {
         out.push((x ?? []) as Iterable<string>);
       },
-      finish: () => textLists((i) => out[i]!, out.length),
+      finish: () => textLists((i) => out[i], out.length),
     };
   },
   value: () => valueColumn((x) => x as Value),

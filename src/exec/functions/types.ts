@@ -133,11 +133,11 @@ const upcastEach = (rows: Vector, targets: TypeVector): Vector => {
   const groups = targets.table.map((): number[] => []);
   const tags = targets.codes.subarray(0, targets.length);
   const slots = new Uint32Array(targets.length);
-  for (let i = 0; i < targets.length; i++) slots[i] = groups[tags[i]!]!.push(i) - 1;
+  for (let i = 0; i < targets.length; i++) slots[i] = groups[tags[i]].push(i) - 1;
   return combine(
     tags,
     slots,
-    groups.map((g, k) => (g.length === 0 ? noRows : upcastVector(take(rows, Uint32Array.from(g)), targets.table[k]!))),
+    groups.map((g, k) => (g.length === 0 ? noRows : upcastVector(take(rows, Uint32Array.from(g)), targets.table[k]))),
   );
 };
 

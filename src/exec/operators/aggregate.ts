@@ -288,7 +288,7 @@ class Groups {
       if (loud?.length === 0) return undefined;
       if (loud) [batch, keys] = [take(batch, loud), keys.map((k) => take(k, loud))];
     }
-    if (this.parts.op.sortedBy) this.lastKey = take(keys[0]!, Uint32Array.of(batch.length - 1));
+    if (this.parts.op.sortedBy) this.lastKey = take(keys[0], Uint32Array.of(batch.length - 1));
     let single = this.full ? undefined : this.table.single(keys);
     if (single !== undefined) {
       if (this.own) single = this.own.one(single, this.table.size);
@@ -299,7 +299,7 @@ class Groups {
     }
     const ends = this.full ? undefined : longRuns(keys);
     if (ends) {
-      yield* this.addRuns(batch, keys[0]!, ends);
+      yield* this.addRuns(batch, keys[0], ends);
       this.account(build, level);
       return undefined;
     }
@@ -312,17 +312,17 @@ class Groups {
     } else if (this.own) ids = this.own.of(ids, this.table.size);
     this.grow();
     const own = rowsOf(batch, rows);
-    if (own.length > 0) yield* isOneGroup(ids) ? this.feed(own, undefined, ids[0]!) : this.feed(own, ids, 0);
+    if (own.length > 0) yield* isOneGroup(ids) ? this.feed(own, undefined, ids[0]) : this.feed(own, ids, 0);
     this.account(build, level);
     return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
   }
   /** Adds rows whose key is the same up to each of the places in turn. */
   private *addRuns(batch: Vector, key: Vector, ends: Uint32Array): Generator<Item, void> {
-    const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]!));
+    const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]));
     const ids = this.table.ids([take(key, firsts)], firsts.length);
     const groups = this.own ? this.own.of(ids, this.table.size).slice() : ids;
     this.grow();
-    for (let k = 0; k < ends.length; k++) yield* this.feed(slice(batch, firsts[k]!, ends[k]!), undefined, groups[k]!);
+    for (let k = 0; k < ends.length; k++) yield* this.feed(slice(batch, firsts[k], ends[k]), undefined, groups[k]);
   }
   /** Adds rows of the groups `ids`; without these all of them are of the one group. */
   private *feed(batch: Vector, ids: Uint32Array | undefined, group: number): Generator<Item, void> {
@@ -331,8 +331,8 @@ class Groups {
       room,
     } = this;
     for (let k = 0; k < aggregates.length; k++) {
-      const a = aggregates[k]!;
-      const state = this.states[k]!;
+      const a = aggregates[k];
+      const state = this.states[k];
       let own = ids;
       let rows = batch;
       if (a.where) {
@@ -385,7 +385,7 @@ class Groups {
     const ids = book.groupsOf(keys, this.table, this.parts.keys.length);
     this.grow();
     this.states.forEach((s, k) => {
-      s.merge(states[k]!, ids, size);
+      s.merge(states[k], ids, size);
     });
     this.account(this.parts.build, 0);
     if (this.unseen) yield* this.unseen.spill(0);
@@ -412,14 +412,14 @@ class Groups {
     const rowsMax = build.context.batchRows;
     if (!bound || n <= rowsMax) return this.result();
     const results = this.states.map((s) => s.result(n));
-    const path = targets[bound.column]!;
-    const column = results[bound.column - op.keys.length]!;
+    const path = targets[bound.column];
+    const column = results[bound.column - op.keys.length];
     const wanted = new Uint32List();
     for (let start = 0; start < n; start += rowsMax) {
       const rows = slice(column, start, Math.min(n, start + rowsMax));
       const kept = bound.keep(recordOfPaths([path], [rows], rows.length));
       const count = kept?.length ?? rows.length;
-      for (let i = 0; i < count; i++) wanted.push(start + (kept ? kept[i]! : i));
+      for (let i = 0; i < count; i++) wanted.push(start + (kept ? kept[i] : i));
     }
     const groups = wanted.done();
     if (groups.length === 0) return noRows;
@@ -435,7 +435,7 @@ class Groups {
     const n = this.table.size;
     const probe = new GroupTable(1, this.parts.op.sql);
     probe.ids([this.lastKey], 1);
-    const same = probe.ids([keys[0]!], n, false);
+    const same = probe.ids([keys[0]], n, false);
     const open = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] !== none);
     const closed = Uint32Array.from({ length: n }, (_, g) => g).filter((g) => same[g] === none);
     const rest = new Groups(this.parts);
@@ -445,12 +445,12 @@ class Groups {
       open.length,
     );
     open.forEach((g, i) => {
-      map[g] = ids[i]!;
+      map[g] = ids[i];
     });
     rest.grow();
     const results = this.result();
     // States are given up by the merge, so results come first.
-    rest.states.forEach((s, k) => s.merge(this.states[k]!, map, n));
+    rest.states.forEach((s, k) => s.merge(this.states[k], map, n));
     this.free();
     return [take(results, closed), rest];
   }

@@ -23,8 +23,8 @@ export const assertion = (expr: AsyncEvaluator, text: string): Step =>
     for (const code of [truth.false, truth.null]) add(code, (rows) => failed(text, take(batch, rows)));
     add(truth.error, (rows) => withoutUnions(take(tested, rows)));
     add(truth.other, (rows) => wrapErrors('?-operator: bool predicate required', withoutUnions(take(tested, rows))));
-    yield groups.length === 1 && groups[0]!.rows.length === batch.length
-      ? groups[0]!.values
+    yield groups.length === 1 && groups[0].rows.length === batch.length
+      ? groups[0].values
       : together(batch.length, groups);
   });
 

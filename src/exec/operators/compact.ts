@@ -82,7 +82,7 @@ export const flatSize = (v: Vector): number => {
 };
 
 const itemsOf = (v: { readonly length: number; readonly offsets: Uint32Array }): number =>
-  v.length > 0 ? v.offsets[v.length]! - v.offsets[0]! : 0;
+  v.length > 0 ? v.offsets[v.length] - v.offsets[0] : 0;
 /** The same for so many rows of all that the parts have together: slices share them. */
 const flatSizeOfRows = (parts: readonly Vector[], rows: number): number => {
   let all = 0;
@@ -108,7 +108,7 @@ export const ordered = (v: Vector, order: Uint32Array): Vector => {
         fields: v.fields.map((f) => ({
           ...f,
           values: ordered(f.values, order),
-          ...(f.present && { present: order.length > 0 ? Uint8Array.from(order, (i) => f.present![i]!) : f.present }),
+          ...(f.present && { present: order.length > 0 ? Uint8Array.from(order, (i) => f.present![i]) : f.present }),
         })),
       };
     case 'error':
@@ -118,7 +118,7 @@ export const ordered = (v: Vector, order: Uint32Array): Vector => {
       return orderedParts(v, order);
     case 'selected': {
       const rows = new Uint32Array(length);
-      for (let i = 0; i < length; i++) rows[i] = v.index[order[i]!]!;
+      for (let i = 0; i < length; i++) rows[i] = v.index[order[i]];
       return ordered(v.base, rows);
     }
     case 'constant':
@@ -135,11 +135,11 @@ const orderedParts = (v: DynamicVector, order: Uint32Array): Vector => {
   const slots = new Uint32Array(length);
   const counts = new Uint32Array(v.parts.length);
   for (let i = 0; i < length; i++) {
-    const tag = v.tags[order[i]!]!;
+    const tag = v.tags[order[i]];
     tags[i] = tag;
-    slots[i] = counts[tag]!++;
+    slots[i] = counts[tag]++;
   }
   const rows = Array.from(counts, (n) => new Uint32Array(n));
-  for (let i = 0; i < length; i++) rows[tags[i]!]![slots[i]!] = v.slots[order[i]!]!;
-  return { form: 'dynamic', length, tags, slots, parts: v.parts.map((part, tag) => ordered(part, rows[tag]!)) };
+  for (let i = 0; i < length; i++) rows[tags[i]][slots[i]] = v.slots[order[i]];
+  return { form: 'dynamic', length, tags, slots, parts: v.parts.map((part, tag) => ordered(part, rows[tag])) };
 };

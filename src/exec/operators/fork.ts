@@ -48,7 +48,7 @@ const shared = (input: Stream, count: number, route: Route): readonly Port[] => 
   const deal = (parts: readonly (Vector | undefined)[]): void => {
     routing = undefined;
     parts.forEach((part, k) => {
-      if (part && part.length > 0 && !ports[k]!.closed) ports[k]!.queue.push(part);
+      if (part && part.length > 0 && !ports[k].closed) ports[k].queue.push(part);
     });
   };
   const close = (port: Queue): void => {
@@ -150,7 +150,7 @@ const mixed = (batch: Vector, own: Uint32Array, value: Vector, errors: Uint32Arr
   const rows = Uint32Array.from([...own, ...errors]);
   return take(
     all,
-    range(0, rows.length).sort((a, b) => rows[a]! - rows[b]!),
+    range(0, rows.length).sort((a, b) => rows[a] - rows[b]),
   );
 };
 

@@ -67,7 +67,7 @@ function* pull(c: Cursor, keys: readonly EvaluatedKey[]): Generator<Item, boolea
   else if (isBatch(next.value)) {
     const batch = next.value;
     const own = yield* keysOf(batch, keys);
-    c.keys = c.rows ? own.map((k, i) => concat([c.keys[i]!, k])) : own;
+    c.keys = c.rows ? own.map((k, i) => concat([c.keys[i], k])) : own;
     c.rows = c.rows ? concat([c.rows, batch]) : batch;
   } else if (next.value === pause) return false;
   else yield next.value;
@@ -100,7 +100,7 @@ function* giveSafe(held: readonly Cursor[], keys: readonly EvaluatedKey[], rowsM
     const count = !bound || c === first ? c.rows!.length : rowsBefore(c, bound, keys, at < firstAt);
     if (count === 0) return;
     rows.push(slice(c.rows!, 0, count));
-    c.keys.forEach((k, i) => columns[i]!.push(slice(k, 0, count)));
+    c.keys.forEach((k, i) => columns[i].push(slice(k, 0, count)));
     const { length } = c.rows!;
     c.keys = c.keys.map((k) => slice(k, count, length));
     c.rows = count < length ? slice(c.rows!, count, length) : undefined;
@@ -121,10 +121,10 @@ const lastKeys = (c: Cursor): readonly Vector[] => c.keys.map((k) => slice(k, k.
 /** The first of the single rows in the order of the sort, of equal ones the first. */
 const least = (rows: readonly (readonly Vector[])[], keys: readonly EvaluatedKey[]): number =>
   orderBy(
-    keys.map((_, i) => concat(rows.map((r) => r[i]!))),
+    keys.map((_, i) => concat(rows.map((r) => r[i]))),
     keys,
     rows.length,
-  )[0]!;
+  )[0];
 
 const samplesMax = 64;
 /** How many rows come before the bound; `equals`: and how many equal it. */
@@ -136,10 +136,10 @@ const rowsBefore = (c: Cursor, bound: readonly Vector[], keys: readonly Evaluate
     const step = Math.max(1, Math.ceil((end - start) / samplesMax));
     const rows = new Uint32Array(Math.ceil((end - start) / step));
     for (let i = 0; i < rows.length; i++) rows[i] = start + i * step;
-    const columns = c.keys.map((k, i) => concat(equals ? [take(k, rows), bound[i]!] : [bound[i]!, take(k, rows)]));
+    const columns = c.keys.map((k, i) => concat(equals ? [take(k, rows), bound[i]] : [bound[i], take(k, rows)]));
     const before = orderBy(columns, keys, rows.length + 1).indexOf(equals ? rows.length : 0);
-    if (before < rows.length) end = rows[before]!;
-    if (before > 0) start = rows[before - 1]! + 1;
+    if (before < rows.length) end = rows[before];
+    if (before > 0) start = rows[before - 1] + 1;
   }
   return start;
 };

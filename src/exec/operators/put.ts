@@ -66,7 +66,7 @@ const putAll = (r: RecordVector, targets: readonly FieldPath[], values: readonly
     byQuiet(values, r.length).map(({ rows, loud }) => {
       let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;
       targets.forEach((path, k) => {
-        out = loud[k] ? setPath(out, path, rowsOf(values[k]!, rows)) : (dropPath(out, path) ?? out);
+        out = loud[k] ? setPath(out, path, rowsOf(values[k], rows)) : (dropPath(out, path) ?? out);
       });
       return { ...(rows && { rows }), values: out };
     }),

@@ -58,11 +58,11 @@ const renamePath = (r: RecordVector, from: FieldPath, to: FieldPath, marks: Mark
     }
     marks.touched.fill(1);
     return record(
-      r.fields.map((f, k) => (k === at ? { ...f, name: to[0]! } : f)),
+      r.fields.map((f, k) => (k === at ? { ...f, name: to[0] } : f)),
       r.length,
     );
   }
-  const f = r.fields[at]!;
+  const f = r.fields[at];
   let changed = false;
   const groups = shapesOf(f.values).map(({ whole, record: inner, rows }) => {
     const own: Marks = { clashes: new Uint8Array(whole.length), touched: new Uint8Array(whole.length) };

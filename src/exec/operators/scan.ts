@@ -42,7 +42,7 @@ export const scan = (
     ...(op.limit !== undefined && { limit: op.limit }),
     ...(op.counted && { counted: true }),
   };
-  const key = op.sources.length === 1 ? op.sources[0]!.sortKeys?.[0] : undefined;
+  const key = op.sources.length === 1 ? op.sources[0].sortKeys?.[0] : undefined;
   const runs = op.filter && key && keyRuns(op.filter, key, build);
   const rest = runs?.rest && rowTest(runs.rest, build);
   const stored = op.filter && !runs ? storedTests(op.filter, build) : undefined;
@@ -269,7 +269,7 @@ const placed = (chosen: Uint32Array, kept: KeptRows): Uint32Array =>
   !kept
     ? chosen
     : kept instanceof Uint32Array
-      ? chosen.map((i) => kept[i]!)
+      ? chosen.map((i) => kept[i])
       : kept.start === 0
         ? chosen
         : chosen.map((i) => kept.start + i);

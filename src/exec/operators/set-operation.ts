@@ -177,7 +177,7 @@ class Counter {
     const codes = this.codes.codes(bare(batch));
     while (this.counts.length < this.codes.size) this.counts.push(0);
     const counts = this.counts.array;
-    for (let i = 0; i < batch.length; i++) counts[codes[i]!]!++;
+    for (let i = 0; i < batch.length; i++) counts[codes[i]]++;
     this.rightSize = this.codes.size;
   }
   /** The rows that were counted, in batches; nothing is left of them here. */
@@ -189,7 +189,7 @@ class Counter {
     const rows = new Uint32Array(rowsMax);
     let n = 0;
     for (let code = 0; code < length; code++) {
-      for (let left = this.options.all ? counts[code]! : 1; left > 0; left--) {
+      for (let left = this.options.all ? counts[code] : 1; left > 0; left--) {
         rows[n++] = code;
         if (n < rowsMax) continue;
         yield take(values, rows.slice());
@@ -209,15 +209,15 @@ class Counter {
       // What only the left side has is counted when it is given.
       while (this.counts.length < this.codes.size) this.counts.push(0);
       yield* rowsWhere(batch, (i) => {
-        const code = codes[i]!;
-        return code !== none && code >= rightSize && this.counts.array[code]!++ === 0;
+        const code = codes[i];
+        return code !== none && code >= rightSize && this.counts.array[code]++ === 0;
       });
       return full ? [...rowsWhere(batch, (i) => codes[i] === none)][0] : undefined;
     }
     const counts = this.counts.array;
     yield* rowsWhere(batch, (i) => {
-      const code = codes[i]!;
-      const left = code < rightSize ? counts[code]! : 0;
+      const code = codes[i];
+      const left = code < rightSize ? counts[code] : 0;
       if (operator === 'except') {
         if (left > 0) counts[code] = left - 1;
         return left === 0;

@@ -20,11 +20,11 @@ export const shapes = (expr: AsyncEvaluator): Step =>
         const rows: number[] = [];
         const met = new Uint8Array(table.length);
         for (let i = 0; i < values.length; i++) {
-          const code = codes ? codes[i]! : 0;
+          const code = codes ? codes[i] : 0;
           if (met[code]) continue;
           met[code] = 1;
-          if (seen.has(table[code]!)) continue;
-          seen.add(table[code]!);
+          if (seen.has(table[code])) continue;
+          seen.add(table[code]);
           rows.push(i);
         }
         if (rows.length > 0) yield withoutUnions(take(values, Uint32Array.from(rows)));

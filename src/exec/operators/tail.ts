@@ -48,7 +48,7 @@ export const tail = (count: number, { memory, context }: Build): Step =>
         kept.push(own);
         rows += own.length;
         hold(sizeOf(own));
-        while (rows - kept[0]!.length >= count) {
+        while (rows - kept[0].length >= count) {
           const gone = kept.shift()!;
           rows -= gone.length;
           hold(-sizeOf(gone));

@@ -32,8 +32,8 @@ export const uniq = (withCount: boolean): Step =>
         const before = last ? count - 1 : 0;
         const counts = Float64Array.from(starts, (s, k) => (starts[k + 1] ?? all.length) - s + (k === 0 ? before : 0));
         const closed = starts.length - 1;
-        last = flatten(slice(all, starts[closed]!, starts[closed]! + 1));
-        count = counts[closed]!;
+        last = flatten(slice(all, starts[closed], starts[closed] + 1));
+        count = counts[closed];
         if (closed > 0) yield result(take(all, Uint32Array.from(starts.slice(0, closed))), counts.subarray(0, closed));
       },
       *finish() {

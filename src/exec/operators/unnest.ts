@@ -26,13 +26,13 @@ export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: nu
     if (!into) {
       // Of nothing but lists the elements are there already, one list behind the other.
       const shapes = shapesOf(values);
-      const list = shapes.length === 1 && !shapes[0]!.rows ? shapes[0]!.bare : undefined;
+      const list = shapes.length === 1 && !shapes[0].rows ? shapes[0].bare : undefined;
       yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length).all, rowsMax);
       return;
     }
     const { all, offsets } = elementsOf(shapesOf(values), values.length);
     for (let i = 0; i < values.length; i++) {
-      const found = into(slicesOf(all, offsets[i]!, offsets[i + 1]!, rowsMax));
+      const found = into(slicesOf(all, offsets[i], offsets[i + 1], rowsMax));
       yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
     }
   });
@@ -69,16 +69,16 @@ const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
   const offsets = new Uint32Array(length + 1);
   for (const g of groups)
     g.counts.forEach((n, i) => {
-      offsets[(g.rows ? g.rows[i]! : i) + 1] = n;
+      offsets[(g.rows ? g.rows[i] : i) + 1] = n;
     });
-  for (let i = 0; i < length; i++) offsets[i + 1]! += offsets[i]!;
-  if (groups.length === 1) return { all: groups[0]!.values, offsets };
-  const index = new Uint32Array(offsets[length]!);
+  for (let i = 0; i < length; i++) offsets[i + 1] += offsets[i];
+  if (groups.length === 1) return { all: groups[0].values, offsets };
+  const index = new Uint32Array(offsets[length]);
   let base = 0;
   for (const g of groups) {
     let from = base;
     g.counts.forEach((n, i) => {
-      let to = offsets[g.rows ? g.rows[i]! : i]!;
+      let to = offsets[g.rows ? g.rows[i] : i];
       for (let k = 0; k < n; k++) index[to++] = from++;
     });
     base += g.values.length;
@@ -115,10 +115,10 @@ const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined
   };
 };
 
-const itemsOf = (v: ListVector): Vector => under(slice(v.items, v.offsets[0]!, v.offsets[v.length]!));
+const itemsOf = (v: ListVector): Vector => under(slice(v.items, v.offsets[0], v.offsets[v.length]));
 const countsOf = (v: ListVector): Uint32Array => {
   const counts = new Uint32Array(v.length);
-  for (let i = 0; i < v.length; i++) counts[i] = v.offsets[i + 1]! - v.offsets[i]!;
+  for (let i = 0; i < v.length; i++) counts[i] = v.offsets[i + 1] - v.offsets[i];
   return counts;
 };
 
@@ -160,9 +160,9 @@ const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined)
   }
   for (const p of places)
     p.counts.forEach((n, i) => {
-      counts[p.rows ? p.rows[i]! : i] = n;
+      counts[p.rows ? p.rows[i] : i] = n;
     });
-  if (values.length === 1) return { rows, values: values[0]!, counts };
+  if (values.length === 1) return { rows, values: values[0], counts };
   return { rows, values: interleaved(values, places, counts), counts };
 };
 const interleaved = (
@@ -171,13 +171,13 @@ const interleaved = (
   counts: Uint32Array,
 ): Vector => {
   const starts = new Uint32Array(counts.length + 1);
-  for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
-  const index = new Uint32Array(starts[counts.length]!);
+  for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i] + counts[i];
+  const index = new Uint32Array(starts[counts.length]);
   let from = 0;
   for (const p of places) {
     p.counts.forEach((n, i) => {
-      const row = p.rows ? p.rows[i]! : i;
-      for (let k = 0; k < n; k++) index[starts[row]! + k] = from++;
+      const row = p.rows ? p.rows[i] : i;
+      for (let k = 0; k < n; k++) index[starts[row] + k] = from++;
     });
   }
   return take(concat(values), index);

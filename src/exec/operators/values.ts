@@ -10,7 +10,7 @@ export const values = (exprs: readonly AsyncEvaluator[], rowsMax: number): Step 
   eachBatch(function* push(batch) {
     const columns: Vector[] = [];
     for (const e of exprs) columns.push(yield* evaluate(e, batch));
-    yield* batches(withoutQuiet(columns.length === 1 ? columns[0]! : rowByRow(columns, batch.length)), rowsMax);
+    yield* batches(withoutQuiet(columns.length === 1 ? columns[0] : rowByRow(columns, batch.length)), rowsMax);
   });
 
 /** Row 0 of every column, then row 1, .. */

@@ -59,7 +59,7 @@ const countOver = (input: AggregateInput): Vector => {
   for (let i = 0; i < out.length; i++) {
     const { bounds, count } = piecesOf(frames, segment, i, pieces);
     let n = 0;
-    for (let k = 0; k < count; k++) n += before[bounds[k * 2 + 1]!]! - before[bounds[k * 2]!]!;
+    for (let k = 0; k < count; k++) n += before[bounds[k * 2 + 1]] - before[bounds[k * 2]];
     out[i] = n;
   }
   return numbers(types.int64, out);
@@ -77,13 +77,13 @@ const carriedOn = (input: AggregateInput, carry: Carry = {}): Vector => {
   for (let i = 0; i < segment.length; i++) {
     checkStopAt(i);
     if (segment.partitionOf[i] !== partition) {
-      partition = segment.partitionOf[i]!;
-      done = segment.partitionStarts[partition]!;
+      partition = segment.partitionOf[i];
+      done = segment.partitionStarts[partition];
       state = partition === 0 && segment.carried.rows > 0 && carry.state ? carry.state : make();
       state.grow(1);
       value = undefined;
     }
-    const end = frames.ends[i]!;
+    const end = frames.ends[i];
     if (end > done) {
       const rows = passes ? range(done, end).filter((row) => passes[row] === 1) : undefined;
       const length = rows ? rows.length : end - done;
@@ -123,14 +123,14 @@ const anew = (input: AggregateInput): Vector => {
     for (; next < segment.length && total < rowsAtOnce; next++) {
       const { bounds, count } = piecesOf(frames, segment, next, pieces);
       for (let k = 0; k < count; k++) {
-        for (let row = bounds[k * 2]!; row < bounds[k * 2 + 1]!; row++) {
+        for (let row = bounds[k * 2]; row < bounds[k * 2 + 1]; row++) {
           checkStopAt(row);
           if (passes && passes[row] === 0) continue;
           if (n === rowsAtOnce) flush();
           ids[n] = next - first;
           rows[n++] = row;
         }
-        total += bounds[k * 2 + 1]! - bounds[k * 2]!;
+        total += bounds[k * 2 + 1] - bounds[k * 2];
       }
       total++;
     }

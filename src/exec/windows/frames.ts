@@ -38,7 +38,7 @@ export const framesOf = (segment: Segment, frame: WindowFrame, argument: (index:
       fillVarying(out, segment, frame.unit, edge.kind === 'preceding' ? -1 : 1, side, argument(edge.argument));
     else fill(out, segment, frame, edge, side);
   }
-  for (let i = 0; i < starts.length; i++) if (starts[i]! > ends[i]!) ends[i] = starts[i]!;
+  for (let i = 0; i < starts.length; i++) if (starts[i] > ends[i]) ends[i] = starts[i];
   return { starts, ends, exclude: frame.exclude, fromStart, whole: fromStart && toEnd && frame.exclude === 'none' };
 };
 
@@ -62,15 +62,15 @@ const fill = (
 
 const fillUnbounded = (out: Uint32Array, { partitionOf, partitionStarts }: Segment, side: Side): void => {
   const next = side === 'end' ? 1 : 0;
-  for (let i = 0; i < out.length; i++) out[i] = partitionStarts[partitionOf[i]! + next]!;
+  for (let i = 0; i < out.length; i++) out[i] = partitionStarts[partitionOf[i] + next];
 };
 
 const fillRows = (out: Uint32Array, { partitionOf, partitionStarts }: Segment, steps: number, side: Side): void => {
   const by = steps + (side === 'end' ? 1 : 0);
   for (let i = 0; i < out.length; i++) {
-    const p = partitionOf[i]!;
+    const p = partitionOf[i];
     const at = i + by;
-    out[i] = Math.min(Math.max(at, partitionStarts[p]!), partitionStarts[p + 1]!);
+    out[i] = Math.min(Math.max(at, partitionStarts[p]), partitionStarts[p + 1]);
   }
 };
 
@@ -82,10 +82,10 @@ const fillGroups = (
 ): void => {
   const by = steps + (side === 'end' ? 1 : 0);
   for (let i = 0; i < out.length; i++) {
-    const p = partitionOf[i]!;
-    const first = groupOf[partitionStarts[p]!]!;
-    const last = groupOf[partitionStarts[p + 1]! - 1]! + 1;
-    out[i] = groupStarts[Math.min(Math.max(groupOf[i]! + by, first), last)]!;
+    const p = partitionOf[i];
+    const first = groupOf[partitionStarts[p]];
+    const last = groupOf[partitionStarts[p + 1] - 1] + 1;
+    out[i] = groupStarts[Math.min(Math.max(groupOf[i] + by, first), last)];
   }
 };
 
@@ -93,14 +93,14 @@ const fillGroups = (
 const fillRange = (out: Uint32Array, segment: Segment, offset: number | bigint, steps: 1 | -1, side: Side): void => {
   fillCurrent(out, segment, false, side);
   const { partitionStarts } = segment;
-  const keys = numbersOf(segment.keys[0]!);
+  const keys = numbersOf(segment.keys[0]);
   if (!keys) return;
   const { values, valid } = keys;
-  const ascending = segment.directions[0]!.order === 'asc';
+  const ascending = segment.directions[0].order === 'asc';
   const move = ascending ? steps : -steps;
   for (let p = 0; p < partitionCount(segment); p++) {
-    let from = partitionStarts[p]!;
-    let to = partitionStarts[p + 1]!;
+    let from = partitionStarts[p];
+    let to = partitionStarts[p + 1];
     while (from < to && valid[from] === 0) from++;
     while (to > from && valid[to - 1] === 0) to--;
     const run: Run = { out, from, to, ascending, side };
@@ -125,9 +125,9 @@ interface Run {
 const sweepNumbers = (values: Float64Array, by: number, { out, from, to, ascending, side }: Run): void => {
   let at = from;
   for (let i = from; i < to; i++) {
-    const bound = values[i]! + by;
-    if (side === 'start') while (at < to && (ascending ? values[at]! < bound : values[at]! > bound)) at++;
-    else while (at < to && (ascending ? values[at]! <= bound : values[at]! >= bound)) at++;
+    const bound = values[i] + by;
+    if (side === 'start') while (at < to && (ascending ? values[at] < bound : values[at] > bound)) at++;
+    else while (at < to && (ascending ? values[at] <= bound : values[at] >= bound)) at++;
     out[i] = at;
   }
 };
@@ -138,9 +138,9 @@ const sweepBigs = (
 ): void => {
   let at = from;
   for (let i = from; i < to; i++) {
-    const bound = values[i]! + by;
-    if (side === 'start') while (at < to && (ascending ? values[at]! < bound : values[at]! > bound)) at++;
-    else while (at < to && (ascending ? values[at]! <= bound : values[at]! >= bound)) at++;
+    const bound = values[i] + by;
+    if (side === 'start') while (at < to && (ascending ? values[at] < bound : values[at] > bound)) at++;
+    else while (at < to && (ascending ? values[at] <= bound : values[at] >= bound)) at++;
     out[i] = at;
   }
 };
@@ -160,13 +160,13 @@ export const piecesOf = (
   i: number,
   out: Pieces,
 ): Pieces => {
-  const start = starts[i]!;
-  const end = ends[i]!;
+  const start = starts[i];
+  const end = ends[i];
   out.count = 0;
   if (exclude === 'none') return add(out, start, end);
   if (exclude === 'current') return add(add(out, start, Math.min(i, end)), Math.max(i + 1, start), end);
-  const from = groupStarts[groupOf[i]!]!;
-  const to = groupStarts[groupOf[i]! + 1]!;
+  const from = groupStarts[groupOf[i]];
+  const to = groupStarts[groupOf[i] + 1];
   add(out, start, Math.min(from, end));
   if (exclude === 'ties') add(out, Math.max(i, start), Math.min(i + 1, end));
   return add(out, Math.max(to, start), end);

@@ -8,7 +8,7 @@ import type { Segment, Side } from './segment.ts';
 export const fillCurrent = (out: Uint32Array, { groupOf, groupStarts }: Segment, byRow: boolean, side: Side): void => {
   const next = side === 'end' ? 1 : 0;
   if (byRow) for (let i = 0; i < out.length; i++) out[i] = i + next;
-  else for (let i = 0; i < out.length; i++) out[i] = groupStarts[groupOf[i]! + next]!;
+  else for (let i = 0; i < out.length; i++) out[i] = groupStarts[groupOf[i] + next];
 };
 
 /**
@@ -45,8 +45,8 @@ export const numbersOf = (key: Vector): { readonly values: NumberArray; readonly
     : new Float64Array(key.length);
   for (const p of parts) {
     for (let k = 0; k < p.length; k++) {
-      const row = p.rows ? p.rows[k]! : k;
-      const x = p.values[k]!;
+      const row = p.rows ? p.rows[k] : k;
+      const x = p.values[k];
       if (x !== x) continue;
       valid[row] = 1;
       if (exact) (values as BigInt64Array)[row] = BigInt(x);

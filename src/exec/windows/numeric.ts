@@ -91,9 +91,9 @@ const numberColumn = (input: AggregateInput, parts: readonly PartRows[]): Number
     if (!(part.values instanceof Float64Array)) big = true;
     for (let k = 0; k < part.length; k++) {
       checkStopAt(k);
-      const row = rows ? rows[k]! : k;
+      const row = rows ? rows[k] : k;
       if (passes && passes[row] === 0) continue;
-      const x = Number(part.values[k]!);
+      const x = Number(part.values[k]);
       values[row] = x;
       valid[row] = 1;
       if (c !== classes.float) size += Math.abs(x);
@@ -121,8 +121,8 @@ const bigsOf = (parts: readonly PartRows[], passes: Uint8Array | undefined, leng
     const own: NumberArray = part.values;
     for (let k = 0; k < part.length; k++) {
       checkStopAt(k);
-      const row = rows ? rows[k]! : k;
-      if (!passes || passes[row] === 1) out[row] = BigInt(own[k]!);
+      const row = rows ? rows[k] : k;
+      if (!passes || passes[row] === 1) out[row] = BigInt(own[k]);
     }
   }
   return out;
@@ -151,10 +151,10 @@ const eachFrame = (
     let n = 0;
     let highs = 0;
     for (let k = 0; k < count; k++) {
-      const start = bounds[k * 2]!;
-      const end = bounds[k * 2 + 1]!;
-      n += before[end]! - before[start]!;
-      if (highBefore) highs += highBefore[end]! - highBefore[start]!;
+      const start = bounds[k * 2];
+      const end = bounds[k * 2 + 1];
+      n += before[end] - before[start];
+      if (highBefore) highs += highBefore[end] - highBefore[start];
       piece(start, end);
     }
     found.count = n;
@@ -175,7 +175,7 @@ const floatSums = (input: AggregateInput, { values }: NumberColumn): ((start: nu
         from = done = start;
         sum = 0;
       }
-      for (; done < end; done++) sum += values[done]!;
+      for (; done < end; done++) sum += values[done];
       return sum;
     };
   }
@@ -186,8 +186,8 @@ const floatSums = (input: AggregateInput, { values }: NumberColumn): ((start: nu
 /** Sums of integers from the sums up to each row. */
 const integerSums = ({ values }: NumberColumn): ((start: number, end: number) => number) => {
   const upTo = new Float64Array(values.length + 1);
-  for (let i = 0; i < values.length; i++) upTo[i + 1] = upTo[i]! + values[i]!;
-  return (start, end) => upTo[end]! - upTo[start]!;
+  for (let i = 0; i < values.length; i++) upTo[i + 1] = upTo[i] + values[i];
+  return (start, end) => upTo[end] - upTo[start];
 };
 
 const sums = (input: AggregateInput, column: NumberColumn): Vector => {
@@ -224,13 +224,13 @@ const bigSums = (input: AggregateInput, column: NumberColumn, bigs: BigInt64Arra
   const upTo = new BigInt64Array(length + 1);
   const totals = new BigInt64Array(length);
   const classOfRow = new Uint8Array(length);
-  for (let i = 0; i < length; i++) upTo[i + 1] = upTo[i]! + bigs[i]!;
+  for (let i = 0; i < length; i++) upTo[i + 1] = upTo[i] + bigs[i];
   let sum = 0n;
   eachFrame(
     input,
     column,
     (start, end) => {
-      sum += upTo[end]! - upTo[start]!;
+      sum += upTo[end] - upTo[start];
     },
     (row, found) => {
       totals[row] = sum;
@@ -242,7 +242,7 @@ const bigSums = (input: AggregateInput, column: NumberColumn, bigs: BigInt64Arra
     length,
     classOfRow,
     new Float64Array(length),
-    (row) => (classOfRow[row] === classes.none ? undefined : wrapped(totals[row]!, classOfRow[row]!)),
+    (row) => (classOfRow[row] === classes.none ? undefined : wrapped(totals[row], classOfRow[row])),
     () => false,
   );
 };
@@ -297,7 +297,7 @@ const extremesOf = (
       best = start;
     }
     for (; done < to; done++) {
-      const x = shown[done]!;
+      const x = shown[done];
       if ((fold === 'min' ? x < best : x > best) || x !== x) best = x;
     }
     return best;
@@ -342,9 +342,9 @@ const extremeByRank = (input: AggregateInput, { part, rows }: PartRows): Vector 
   const values = new Float64Array(length);
   const valid = new Uint8Array(length);
   order.forEach((at, rank) => {
-    const row = rows ? rows[at]! : at;
+    const row = rows ? rows[at] : at;
     values[row] = rank;
-    valid[row] = passes ? passes[row]! : 1;
+    valid[row] = passes ? passes[row] : 1;
   });
   const column: NumberColumn = {
     values,
@@ -367,7 +367,7 @@ const extremeByRank = (input: AggregateInput, { part, rows }: PartRows): Vector 
       best = piece(from, to, best);
     },
     (row, found) => {
-      if (found.count > 0) slots[row] = order[best]!;
+      if (found.count > 0) slots[row] = order[best];
       else {
         tags[row] = 1;
         empty++;

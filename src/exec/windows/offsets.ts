@@ -23,14 +23,12 @@ export const fillVarying = (
   const { partitionOf, partitionStarts, groupOf, groupStarts } = segment;
   const behind = side === 'end' ? 1 : 0;
   for (let i = 0; i < out.length; i++) {
-    const p = partitionOf[i]!;
+    const p = partitionOf[i];
     const by = steps * Number(offsetAt(offsets, i, true)) + behind;
-    if (unit === 'rows') out[i] = within(i + by, partitionStarts[p]!, partitionStarts[p + 1]!);
+    if (unit === 'rows') out[i] = within(i + by, partitionStarts[p], partitionStarts[p + 1]);
     else
       out[i] =
-        groupStarts[
-          within(groupOf[i]! + by, groupOf[partitionStarts[p]!]!, groupOf[partitionStarts[p + 1]! - 1]! + 1)
-        ]!;
+        groupStarts[within(groupOf[i] + by, groupOf[partitionStarts[p]], groupOf[partitionStarts[p + 1] - 1] + 1)];
   }
 };
 const within = (x: number, least: number, greatest: number): number => Math.min(Math.max(x, least), greatest);
@@ -46,25 +44,25 @@ const offsetAt = (offsets: Vector, row: number, isWhole: boolean): number | bigi
 /** Rows whose key is no number see their peers alone. */
 const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side, offsets: Vector): void => {
   fillCurrent(out, segment, false, side);
-  const keys = numbersOf(segment.keys[0]!);
+  const keys = numbersOf(segment.keys[0]);
   if (!keys) return;
   const { values, valid } = keys;
-  const isAscending = segment.directions[0]!.order === 'asc';
+  const isAscending = segment.directions[0].order === 'asc';
   const { partitionOf, partitionStarts } = segment;
   let partition = -1;
   let from = 0;
   let to = 0;
   for (let i = 0; i < out.length; i++) {
     if (partitionOf[i] !== partition) {
-      partition = partitionOf[i]!;
-      from = partitionStarts[partition]!;
-      to = partitionStarts[partition + 1]!;
+      partition = partitionOf[i];
+      from = partitionStarts[partition];
+      to = partitionStarts[partition + 1];
       while (from < to && valid[from] === 0) from++;
       while (to > from && valid[to - 1] === 0) to--;
     }
     const by = offsetAt(offsets, i, false);
     if (valid[i] === 1)
-      out[i] = firstBehind(values, boundOf(values[i]!, by, isAscending ? steps : (-steps as Steps)), {
+      out[i] = firstBehind(values, boundOf(values[i], by, isAscending ? steps : (-steps as Steps)), {
         from,
         to,
         isAscending,
@@ -90,7 +88,7 @@ const firstBehind = (values: NumberArray, bound: number | bigint, { from, to, is
   let high = to;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const x = values[middle]!;
+    const x = values[middle];
     const isBefore = isAscending ? x < bound : x > bound;
     const isAfter = isAscending ? x > bound : x < bound;
     if (isBefore || (side === 'end' && !isAfter)) low = middle + 1;

@@ -39,7 +39,7 @@ const placesOf = ({ keys, directions, segment: { length } }: OrderedInput): Plac
   const isPeer = (i: number): boolean =>
     columns.every((c) => compare(underValue(valueAt(c, i - 1)), underValue(valueAt(c, i))) === 0);
   for (let start = 0, i = 1; i <= length; i++) {
-    of[order[i - 1]!] = i - 1;
+    of[order[i - 1]] = i - 1;
     if (i < length && isPeer(i)) continue;
     for (const row of order.subarray(start, i)) {
       firsts[row] = start;
@@ -60,7 +60,7 @@ const eachFrame = (
   const { length } = input.segment;
   const inFrame = new RankSet(length);
   const change = (row: number, by: 1 | -1): void => {
-    if (!counts || counts[row] === 1) inFrame[by === 1 ? 'add' : 'remove'](places.of[row]!);
+    if (!counts || counts[row] === 1) inFrame[by === 1 ? 'add' : 'remove'](places.of[row]);
   };
   slid(input, {
     add: (row) => change(row, 1),
@@ -83,8 +83,8 @@ const each = (
     return numbers(type, out);
   };
 };
-const below = ({ firsts }: Places, row: number, inFrame: RankSet): number => inFrame.below(firsts[row]!);
-const before = ({ of }: Places, row: number, inFrame: RankSet): number => inFrame.below(of[row]!);
+const below = ({ firsts }: Places, row: number, inFrame: RankSet): number => inFrame.below(firsts[row]);
+const before = ({ of }: Places, row: number, inFrame: RankSet): number => inFrame.below(of[row]);
 
 const ntile = (input: OrderedInput): Vector => {
   const { length } = input.segment;
@@ -95,9 +95,9 @@ const ntile = (input: OrderedInput): Vector => {
     sizes[row] = inFrame.size;
     own[row] = Math.min(before(places, row, inFrame), inFrame.size - 1);
   });
-  return counted('ntile: argument must be an integer greater than zero', input.arguments[0]!, length, (counts) => {
+  return counted('ntile: argument must be an integer greater than zero', input.arguments[0], length, (counts) => {
     const index = range(0, length).map((i) => (sizes[i] === 0 ? nowhere : i));
-    const buckets = Float64Array.from({ length }, (_, i) => bucketOf(own[i]!, sizes[i]!, counts[i]!));
+    const buckets = Float64Array.from({ length }, (_, i) => bucketOf(own[i], sizes[i], counts[i]));
     return picked(numbers(types.int64, buckets), index);
   });
 };
@@ -109,7 +109,7 @@ const countsIn = (v: Vector, ignoreNulls: boolean): Uint8Array | undefined => {
 };
 /** The row of the frame that is at a place in the order. */
 const rowAt = ({ order }: Places, inFrame: RankSet, place: number): number =>
-  place >= 0 && place < inFrame.size ? order[inFrame.at(place)]! : nowhere;
+  place >= 0 && place < inFrame.size ? order[inFrame.at(place)] : nowhere;
 
 /** lead and lag among the rows of the frame; the row itself is where it would be. */
 const shifted =
@@ -125,8 +125,8 @@ const shifted =
       input,
       places,
       (row, inFrame) => {
-        const by = (steps ? steps[row]! : 1) * direction;
-        const own = places.of[row]!;
+        const by = (steps ? steps[row] : 1) * direction;
+        const own = places.of[row];
         if (Number.isFinite(by)) {
           const from = by > 0 ? inFrame.below(own + 1) - 1 : inFrame.below(own);
           index[row] = by === 0 ? row : rowAt(places, inFrame, from + by);
@@ -153,7 +153,7 @@ const nthValue = (input: OrderedInput): Vector => {
         input,
         places,
         (row, inFrame) => {
-          index[row] = rowAt(places, inFrame, counts[row]! - 1);
+          index[row] = rowAt(places, inFrame, counts[row] - 1);
         },
         countsIn(argument!, input.ignoreNulls),
       );
@@ -170,7 +170,7 @@ const table: Readonly<Record<string, (input: OrderedInput) => Vector>> = {
     inFrame.size > 1 ? below(places, row, inFrame) / (inFrame.size - 1) : 0,
   ),
   cume_dist: each(types.float64, ({ ends }, row, inFrame) =>
-    inFrame.size > 0 ? inFrame.below(ends[row]!) / inFrame.size : 0,
+    inFrame.size > 0 ? inFrame.below(ends[row]) / inFrame.size : 0,
   ),
   ntile,
   lead: shifted(1),

@@ -65,9 +65,9 @@ export const shifted = (
   const steps = offsets ? integersAt(offsets, length) : undefined;
   const noSteps = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
-    const by = (steps ? steps[i]! : 1) * direction;
-    const first = partitionStarts[partitionOf[i]!]!;
-    const last = partitionStarts[partitionOf[i]! + 1]!;
+    const by = (steps ? steps[i] : 1) * direction;
+    const first = partitionStarts[partitionOf[i]];
+    const last = partitionStarts[partitionOf[i] + 1];
     const start = first === 0 ? -before : first;
     const end = last === length ? length + after : last;
     if (by !== by || !Number.isFinite(by)) {
@@ -82,8 +82,8 @@ export const shifted = (
 };
 /** The row that is `by` rows that count away from row i; -1 if there are not so many. */
 const filledAt = ({ rows, before }: Filled, i: number, by: number): number => {
-  const at = by < 0 ? before[i]! + by : before[i + 1]! + by - 1;
-  return at >= 0 && at < rows.length ? rows[at]! : -1;
+  const at = by < 0 ? before[i] + by : before[i + 1] + by - 1;
+  return at >= 0 && at < rows.length ? rows[at] : -1;
 };
 
 /**
@@ -96,7 +96,7 @@ export const firstValue = (s: Segment, frames: Frames, argument: Vector, ignoreN
     s,
     frames,
     argument,
-    (start, end) => (count ? within(count, count.before[start]!, end) : start),
+    (start, end) => (count ? within(count, count.before[start], end) : start),
     'first',
   );
 };
@@ -112,14 +112,14 @@ export const lastValue = (s: Segment, frames: Frames, argument: Vector, ignoreNu
     argument,
     (start, end) => {
       if (!count) return end - 1;
-      const at = count.before[end]! - 1;
-      return at >= count.before[start]! ? count.rows[at]! : nowhere;
+      const at = count.before[end] - 1;
+      return at >= count.before[start] ? count.rows[at] : nowhere;
     },
     'last',
   );
 };
 const within = ({ rows }: Filled, at: number, end: number): number =>
-  at < rows.length && rows[at]! < end ? rows[at]! : nowhere;
+  at < rows.length && rows[at] < end ? rows[at] : nowhere;
 
 /** The row that `find` has in the first (or last) piece of the frame in which there is one. */
 const fromFrame = (
@@ -137,7 +137,7 @@ const fromFrame = (
     let at = nowhere;
     for (let k = 0; k < count && at === nowhere; k++) {
       const piece = which === 'first' ? k : count - 1 - k;
-      at = find(bounds[piece * 2]!, bounds[piece * 2 + 1]!);
+      at = find(bounds[piece * 2], bounds[piece * 2 + 1]);
     }
     index[i] = at;
   }
@@ -165,14 +165,14 @@ export const nthValue = (
       for (let i = 0; i < s.length; i++) {
         checkStopAt(i);
         const { bounds, count } = piecesOf(frames, s, i, pieces);
-        let left = counts[i]! - 1;
+        let left = counts[i] - 1;
         index[i] = nowhere;
         for (let k = 0; k < count; k++) {
-          const start = bounds[k * 2]!;
-          const end = bounds[k * 2 + 1]!;
-          const size = filledRows ? filledRows.before[end]! - filledRows.before[start]! : end - start;
+          const start = bounds[k * 2];
+          const end = bounds[k * 2 + 1];
+          const size = filledRows ? filledRows.before[end] - filledRows.before[start] : end - start;
           if (left < size) {
-            index[i] = filledRows ? filledRows.rows[filledRows.before[start]! + left]! : start + left;
+            index[i] = filledRows ? filledRows.rows[filledRows.before[start] + left] : start + left;
             break;
           }
           left -= size;
@@ -194,7 +194,7 @@ export const picked = (argument: Vector, index: Uint32Array, otherwise?: Vector,
   let found = 0;
   for (let i = 0; i < length; i++) {
     if (index[i] !== nowhere) {
-      slots[i] = index[i]!;
+      slots[i] = index[i];
       found++;
     } else {
       tags[i] = otherwise && !isNull?.[i] ? 1 : 2;

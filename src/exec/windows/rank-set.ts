@@ -25,9 +25,9 @@ export class RankSet {
     let left = place;
     for (let step = this.top; step > 0; step >>= 1) {
       const to = k + step;
-      if (to < counts.length && counts[to]! <= left) {
+      if (to < counts.length && counts[to] <= left) {
         k = to;
-        left -= counts[to]!;
+        left -= counts[to];
       }
     }
     return k;
@@ -35,12 +35,12 @@ export class RankSet {
   /** How many ranks of the set are below one. */
   below(rank: number): number {
     let found = 0;
-    for (let k = rank; k > 0; k -= k & -k) found += this.counts[k]!;
+    for (let k = rank; k > 0; k -= k & -k) found += this.counts[k];
     return found;
   }
   private change(rank: number, by: 1 | -1): void {
     const { counts } = this;
     this.size += by;
-    for (let k = rank + 1; k < counts.length; k += k & -k) counts[k]! += by;
+    for (let k = rank + 1; k < counts.length; k += k & -k) counts[k] += by;
   }
 }

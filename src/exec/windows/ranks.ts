@@ -12,15 +12,14 @@ const shares = (values: Float64Array): Vector => numbers(types.float64, values);
 export const rowNumber = ({ length, carried, partitionOf, partitionStarts }: Segment): Vector => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++)
-    out[i] = i - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
+    out[i] = i - partitionStarts[partitionOf[i]] + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
   return integers(out);
 };
 
 const ranks = ({ length, carried, partitionOf, partitionStarts, groupOf, groupStarts }: Segment): Float64Array => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++)
-    out[i] =
-      groupStarts[groupOf[i]!]! - partitionStarts[partitionOf[i]!]! + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
+    out[i] = groupStarts[groupOf[i]] - partitionStarts[partitionOf[i]] + 1 + (partitionOf[i] === 0 ? carried.rows : 0);
   return out;
 };
 /** 1 and the rows of the partition before the row's peers. The first partition may have begun before the segment. */
@@ -32,8 +31,7 @@ export const rank = (s: Segment): Vector => integers(ranks(s));
 export const denseRank = ({ length, carried, partitionOf, partitionStarts, groupOf }: Segment): Vector => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++)
-    out[i] =
-      groupOf[i]! - groupOf[partitionStarts[partitionOf[i]!]!]! + 1 + (partitionOf[i] === 0 ? carried.groups : 0);
+    out[i] = groupOf[i] - groupOf[partitionStarts[partitionOf[i]]] + 1 + (partitionOf[i] === 0 ? carried.groups : 0);
   return integers(out);
 };
 
@@ -42,8 +40,8 @@ export const percentRank = (s: Segment): Vector => {
   const out = ranks(s);
   const { partitionOf, partitionStarts } = s;
   for (let i = 0; i < out.length; i++) {
-    const rows = partitionStarts[partitionOf[i]! + 1]! - partitionStarts[partitionOf[i]!]!;
-    out[i] = rows > 1 ? (out[i]! - 1) / (rows - 1) : 0;
+    const rows = partitionStarts[partitionOf[i] + 1] - partitionStarts[partitionOf[i]];
+    out[i] = rows > 1 ? (out[i] - 1) / (rows - 1) : 0;
   }
   return shares(out);
 };
@@ -52,8 +50,8 @@ export const percentRank = (s: Segment): Vector => {
 export const cumeDist = ({ length, partitionOf, partitionStarts, groupOf, groupStarts }: Segment): Vector => {
   const out = new Float64Array(length);
   for (let i = 0; i < length; i++) {
-    const start = partitionStarts[partitionOf[i]!]!;
-    out[i] = (groupStarts[groupOf[i]! + 1]! - start) / (partitionStarts[partitionOf[i]! + 1]! - start);
+    const start = partitionStarts[partitionOf[i]];
+    out[i] = (groupStarts[groupOf[i] + 1] - start) / (partitionStarts[partitionOf[i] + 1] - start);
   }
   return shares(out);
 };
@@ -63,10 +61,10 @@ export const ntile = ({ length, partitionOf, partitionStarts }: Segment, buckets
   counted('ntile: argument must be an integer greater than zero', buckets, length, (counts) => {
     const out = new Float64Array(length);
     for (let i = 0; i < length; i++) {
-      const start = partitionStarts[partitionOf[i]!]!;
-      const rows = partitionStarts[partitionOf[i]! + 1]! - start;
+      const start = partitionStarts[partitionOf[i]];
+      const rows = partitionStarts[partitionOf[i] + 1] - start;
       const row = i - start;
-      out[i] = bucketOf(row, rows, counts[i]!);
+      out[i] = bucketOf(row, rows, counts[i]);
     }
     return integers(out);
   });
@@ -96,7 +94,7 @@ export const counted = (
   const whole = integersAt(counts, length);
   let odd = false;
   for (let i = 0; i < length; i++) {
-    const n = whole[i]!;
+    const n = whole[i];
     found[i] = n >= 1 ? n : 1;
     tags[i] = n >= 1 ? 0 : n !== n || (lowerIsNull && n > -Infinity) ? 1 : 2;
     if (tags[i] !== 0) odd = true;
@@ -110,7 +108,7 @@ export const integersAt = (v: Vector, length: number): Float64Array => {
   const out = new Float64Array(length).fill(-Infinity);
   eachPart(v, (part, rows) => {
     for (let k = 0; k < part.length; k++) {
-      const row = rows ? rows[k]! : k;
+      const row = rows ? rows[k] : k;
       if (part.form === 'null') out[row] = NaN;
       else if (part.form === 'number' && (typeof part.values[k] === 'bigint' || Number.isInteger(part.values[k])))
         out[row] = Number(part.values[k]);

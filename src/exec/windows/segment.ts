@@ -59,7 +59,7 @@ export const segmentOf = (
   let partitions = 0;
   let groups = 0;
   for (let i = 0; i < length; i++) {
-    const mark = i === 0 ? breaks.partition : marks[i]!;
+    const mark = i === 0 ? breaks.partition : marks[i];
     if (mark === breaks.partition) partitionStarts[partitions++] = i;
     if (mark !== breaks.none) groupStarts[groups++] = i;
     partitionOf[i] = partitions - 1;
@@ -85,7 +85,7 @@ export const partitionCount = (s: Segment): number => s.partitionStarts.length -
 /** What the last partition has had by the end of the segment. */
 export const carriedBy = (s: Segment): Carried => {
   const last = partitionCount(s) - 1;
-  const start = s.partitionStarts[last]!;
+  const start = s.partitionStarts[last];
   const before = last === 0 ? s.carried : nothingCarried;
-  return { rows: s.length - start + before.rows, groups: s.groupStarts.length - 1 - s.groupOf[start]! + before.groups };
+  return { rows: s.length - start + before.rows, groups: s.groupStarts.length - 1 - s.groupOf[start] + before.groups };
 };

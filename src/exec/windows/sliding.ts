@@ -70,11 +70,11 @@ export const slid = (
 /** The rows of some ranges that are in none of the others, from the first to the last. */
 const eachOutside = (of: Pieces, others: Pieces, visit: (row: number) => void): void => {
   for (let k = 0; k < of.count; k++) {
-    const end = of.bounds[k * 2 + 1]!;
-    let at = of.bounds[k * 2]!;
+    const end = of.bounds[k * 2 + 1];
+    let at = of.bounds[k * 2];
     for (let o = 0; o < others.count && at < end; o++) {
-      const from = others.bounds[o * 2]!;
-      const to = others.bounds[o * 2 + 1]!;
+      const from = others.bounds[o * 2];
+      const to = others.bounds[o * 2 + 1];
       if (to <= at) continue;
       for (const stop = Math.min(from, end); at < stop; at++) visit(at);
       if (from < end) at = Math.max(at, to);
@@ -100,7 +100,7 @@ const codesOf = (input: AggregateInput, argument: Vector): { readonly codes: Uin
   const own = table.codes(flatten(under(take(argument, rows))));
   const codes = new Uint32Array(argument.length).fill(none);
   rows.forEach((row, i) => {
-    codes[row] = own[i]!;
+    codes[row] = own[i];
   });
   return { codes, count: table.size };
 };
@@ -112,10 +112,10 @@ const distinctOver = (input: AggregateInput, argument: Vector): Moving => {
   let distinct = 0;
   return {
     add: (row) => {
-      if (codes[row] !== none && times[codes[row]!]!++ === 0) distinct++;
+      if (codes[row] !== none && times[codes[row]]++ === 0) distinct++;
     },
     remove: (row) => {
-      if (codes[row] !== none && --times[codes[row]!]! === 0) distinct--;
+      if (codes[row] !== none && --times[codes[row]] === 0) distinct--;
     },
     note: (row) => {
       out[row] = distinct;
@@ -140,32 +140,32 @@ const modesOver = (input: AggregateInput, argument: Vector): Moving => {
   for (let code = 0; code < count; code++) nodes[leaves + code] = code;
   const winner = (a: number, b: number): number => {
     if (a === none || b === none) return a === none ? b : a;
-    return times[a]! > times[b]! || (times[a] === times[b] && firsts[a]! < firsts[b]!) ? a : b;
+    return times[a] > times[b] || (times[a] === times[b] && firsts[a] < firsts[b]) ? a : b;
   };
   const play = (code: number): void => {
     for (let node = (leaves + code) >> 1; node > 0; node >>= 1)
-      nodes[node] = winner(nodes[node * 2]!, nodes[node * 2 + 1]!);
+      nodes[node] = winner(nodes[node * 2], nodes[node * 2 + 1]);
   };
   const best = new Uint32Array(argument.length);
   const empty = new Uint8Array(argument.length);
   return {
     add: (row) => {
-      const code = codes[row]!;
+      const code = codes[row];
       if (code === none) return;
-      if (times[code]!++ === 0 || row < firsts[code]!) firsts[code] = row;
+      if (times[code]++ === 0 || row < firsts[code]) firsts[code] = row;
       play(code);
     },
     remove: (row) => {
-      const code = codes[row]!;
+      const code = codes[row];
       if (code === none) return;
-      times[code]!--;
-      if (firsts[code] === row) firsts[code] = next[row]!;
+      times[code]--;
+      if (firsts[code] === row) firsts[code] = next[row];
       play(code);
     },
     note: (row) => {
-      const code = nodes[1]!;
+      const code = nodes[1];
       if (code === none || times[code] === 0) empty[row] = 1;
-      else best[row] = firsts[code]!;
+      else best[row] = firsts[code];
     },
     result: () => overlay(under(take(argument, best)), empty, nulls(best.length)),
   };
@@ -174,9 +174,9 @@ const nextOfSame = (codes: Uint32Array, count: number): Uint32Array => {
   const next = new Uint32Array(codes.length).fill(none);
   const last = new Uint32Array(count).fill(none);
   for (let row = codes.length - 1; row >= 0; row--) {
-    const code = codes[row]!;
+    const code = codes[row];
     if (code === none) continue;
-    next[row] = last[code]!;
+    next[row] = last[code];
     last[code] = row;
   }
   return next;
@@ -198,15 +198,15 @@ const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileS
   const held = new RankSet(sorted.length);
   const out = new Builder();
   sorted.forEach((at, rank) => {
-    rankOf[rows[at]!] = rank;
+    rankOf[rows[at]] = rank;
   });
-  const at = (place: number): ReturnType<typeof valueAt> => nearValue(valueAt(values, sorted[held.at(place)]!));
+  const at = (place: number): ReturnType<typeof valueAt> => nearValue(valueAt(values, sorted[held.at(place)]));
   return slid(input, {
     add: (row) => {
-      if (rankOf[row] !== none) held.add(rankOf[row]!);
+      if (rankOf[row] !== none) held.add(rankOf[row]);
     },
     remove: (row) => {
-      if (rankOf[row] !== none) held.remove(rankOf[row]!);
+      if (rankOf[row] !== none) held.remove(rankOf[row]);
     },
     note: () => {
       out.append(state.ofValues({ count: held.size, at }, by && { of: by, isDescending: third?.data === 'desc' }));
@@ -243,7 +243,7 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
     checkStopAt(i);
     const { data } = valueAt(texts, i);
     const has = typeof data === 'string' && (!passes || passes[i] === 1);
-    last[i + 1] = has ? i : last[i]!;
+    last[i + 1] = has ? i : last[i];
     if (!has) continue;
     if (joined.length > 0) joined.append(separator, 0, separator.length);
     from[i] = joined.length;
@@ -252,17 +252,17 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
     to[i] = joined.length;
   }
   const next = new Uint32Array(length + 1).fill(none);
-  for (let i = length - 1; i >= 0; i--) next[i] = last[i + 1] === i ? i : next[i + 1]!;
+  for (let i = length - 1; i >= 0; i--) next[i] = last[i + 1] === i ? i : next[i + 1];
   const all = joined.done();
   const out = new BytesBuilder(types.string);
   const empty = new Uint8Array(length);
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
-    const start = next[starts[i]!]!;
-    const end = last[ends[i]!]!;
-    const isEmpty = start === none || start >= ends[i]!;
+    const start = next[starts[i]];
+    const end = last[ends[i]];
+    const isEmpty = start === none || start >= ends[i];
     empty[i] = isEmpty ? 1 : 0;
-    out.run(all, isEmpty ? 0 : from[start]!, isEmpty ? 0 : to[end]!);
+    out.run(all, isEmpty ? 0 : from[start], isEmpty ? 0 : to[end]);
   }
   return overlay(out.finish(), empty, nulls(length));
 };

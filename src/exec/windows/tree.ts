@@ -29,8 +29,8 @@ export class RangeTree {
     const leaves = nodes.length / 2;
     let out = known;
     for (let from = start + leaves, to = end + leaves; from < to; from >>= 1, to >>= 1) {
-      if (from & 1) out = this.two(out, nodes[from++]!);
-      if (to & 1) out = this.two(out, nodes[--to]!);
+      if (from & 1) out = this.two(out, nodes[from++]);
+      if (to & 1) out = this.two(out, nodes[--to]);
     }
     return out;
   }
@@ -39,7 +39,7 @@ export class RangeTree {
     const n = this.values.length;
     const nodes = new Float64Array(2 * n);
     nodes.set(this.values, n);
-    for (let k = n - 1; k > 0; k--) nodes[k] = this.two(nodes[2 * k]!, nodes[2 * k + 1]!);
+    for (let k = n - 1; k > 0; k--) nodes[k] = this.two(nodes[2 * k], nodes[2 * k + 1]);
     return nodes;
   }
 
@@ -53,13 +53,13 @@ export class RangeTree {
 
 const sumOf = (values: Float64Array, start: number, end: number, known: number): number => {
   let out = known;
-  for (let i = start; i < end; i++) out += values[i]!;
+  for (let i = start; i < end; i++) out += values[i];
   return out;
 };
 const minOf = (values: Float64Array, start: number, end: number, known: number): number => {
   let out = known;
   for (let i = start; i < end; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x < out || x !== x) out = x;
   }
   return out;
@@ -67,7 +67,7 @@ const minOf = (values: Float64Array, start: number, end: number, known: number):
 const maxOf = (values: Float64Array, start: number, end: number, known: number): number => {
   let out = known;
   for (let i = start; i < end; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x > out || x !== x) out = x;
   }
   return out;

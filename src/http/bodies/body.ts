@@ -233,7 +233,7 @@ const collected = (
     raw.on('data', take);
     raw.on('end', () => {
       stop();
-      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+      resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });
     raw.on('error', gone);
     raw.on('close', gone);
@@ -261,7 +261,7 @@ export const readBody = async (
   } finally {
     room.release();
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
 };
 
 /**

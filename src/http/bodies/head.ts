@@ -45,14 +45,14 @@ const checkTransferCodings = (header: string): void => {
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '');
   const isChunked = (coding: string): boolean => coding.toLowerCase() === 'chunked';
-  if (codings.length === 1 && isChunked(codings[0]!)) return;
+  if (codings.length === 1 && isChunked(codings[0])) return;
   throw new LakeError('transfer-coding-unknown', { coding: codings.find((coding) => !isChunked(coding)) ?? header });
 };
 
 const checkSingles = (rawHeaders: readonly string[]): void => {
   let seen = '';
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = singles.get(rawHeaders[at]!.toLowerCase());
+    const name = singles.get(rawHeaders[at].toLowerCase());
     if (name === undefined) continue;
     if (seen.includes(name)) throw new LakeError('header-twice', { name });
     seen += name;

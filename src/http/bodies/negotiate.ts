@@ -47,7 +47,7 @@ export const responseFormat = (
   if (accept === undefined) return known.response;
   if (extra === undefined && !wantsProblem(accept)) return known.of(accept);
   const others = accept.split(',').filter((item) => {
-    const type = item.split(';', 1)[0]!.trim().toLowerCase();
+    const type = item.split(';', 1)[0].trim().toLowerCase();
     return type !== '' && type !== extra && type !== problemType;
   });
   return others.length === 0 ? known.response : accepted(others.join(), [known.response, ...candidates]);
@@ -67,7 +67,7 @@ interface MediaRange {
 const accepted = (accept: string, offered: readonly ResponseFormat[]): ResponseFormat => {
   const items = accept.split(',').filter((item) => item.trim() !== '');
   const ranges = items.flatMap(rangeOf);
-  if (items.length === 0) return offered[0]!;
+  if (items.length === 0) return offered[0];
   let best: { readonly offer: ResponseFormat; readonly quality: number; readonly at: number } | undefined;
   for (const offer of offered) {
     const quality = qualityOf(ranges, offer.mediaType);
@@ -122,7 +122,7 @@ const formatOf = remembered((contentType): FormatName | 'auto' => {
 const unsaidTypes: ReadonlySet<string> = new Set(['application/octet-stream', 'text/plain']);
 /** Whether a Content-Type is this one, whatever its parameters. */
 export const isMediaType = (contentType: string | undefined, ...types: readonly string[]): boolean =>
-  contentType !== undefined && types.includes(contentType.split(';', 1)[0]!.trim().toLowerCase());
+  contentType !== undefined && types.includes(contentType.split(';', 1)[0].trim().toLowerCase());
 
 /** The same for data. @throws content-type-unknown, content-type-malformed */
 export const dataFormat = (contentType: string | undefined): FormatName | 'auto' =>

@@ -96,7 +96,7 @@ export const openListeners = async (
   }
   return {
     names: open.map(({ name }) => name),
-    address: open[0]!.server.address()!,
+    address: open[0].server.address()!,
     keep: (keeps) => {
       for (const { server } of open)
         if (keeps) server.ref();

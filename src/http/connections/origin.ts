@@ -51,8 +51,8 @@ const matches = (pattern: string, text: string): boolean => {
   const parts = pattern.toLowerCase().split('*');
   const lower = text.toLowerCase();
   if (parts.length === 1) return lower === parts[0];
-  let at = parts[0]!.length;
-  if (!lower.startsWith(parts[0]!)) return false;
+  let at = parts[0].length;
+  if (!lower.startsWith(parts[0])) return false;
   for (const part of parts.slice(1, -1)) {
     const found = lower.indexOf(part, at);
     if (found < 0) return false;

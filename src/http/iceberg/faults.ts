@@ -64,7 +64,7 @@ export const sendFault = (reply: FastifyReply, error: unknown, model: Model): Fa
   const { status, body } = errorAnswer(error);
   const code = error instanceof LakeError ? error.code : undefined;
   const nameOf = (names: Names, statuses: NamesByStatus, rest: string): string =>
-    (code !== undefined ? names[code] : undefined) ?? statuses[status] ?? (status >= 500 ? rest : statuses[400]!);
+    (code !== undefined ? names[code] : undefined) ?? statuses[status] ?? (status >= 500 ? rest : statuses[400]);
   const { error: message } = JSON.parse(body) as { readonly error: string };
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');

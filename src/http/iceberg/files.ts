@@ -120,7 +120,7 @@ const keyShape = /^[0-9A-Za-z]{27}\/(?:metadata|manifests|merged|data)\/[\w][\w.
 const answerObject = async (call: FileCall, key: string): Promise<unknown> => {
   const { iceberg, pool, query, audit } = call;
   if (pool !== undefined && !key.startsWith(`${pool}/`)) {
-    const other = parseId(key.split('/', 1)[0]!);
+    const other = parseId(key.split('/', 1)[0]);
     audit?.refused({ lacks: 'reader', ...(other !== undefined && { pool: other }) });
     throw new LakeError('s3-denied');
   }

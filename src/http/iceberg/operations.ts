@@ -100,7 +100,7 @@ const namedBy = (
   if (pattern.length !== segments.length) return undefined;
   const named: Record<string, string> = {};
   for (const [i, part] of pattern.entries()) {
-    if (part.startsWith('{')) named[part.slice(1, -1)] = segments[i]!;
+    if (part.startsWith('{')) named[part.slice(1, -1)] = segments[i];
     else if (part !== segments[i]) return undefined;
   }
   return named;

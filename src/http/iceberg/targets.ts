@@ -22,7 +22,7 @@ export interface Target {
 /** Without the origin of an absolute target and without a fragment. */
 export const splitTarget = (raw: string): Target => {
   const start = /^https?:\/\/[^/?#]*/i.exec(raw)?.[0].length ?? 0;
-  const target = raw.slice(start).split('#', 1)[0]!;
+  const target = raw.slice(start).split('#', 1)[0];
   const mark = target.indexOf('?');
   return mark < 0 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 };

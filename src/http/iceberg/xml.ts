@@ -29,6 +29,6 @@ const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', 
 /** What XML 1.0 cannot hold in any form is U+FFFD. */
 const escapedText = (text: string): string =>
   text
-    .replace(/[&<>"]/g, (character) => entities[character]!)
+    .replace(/[&<>"]/g, (character) => entities[character])
     .replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
     .replaceAll('\r', '&#13;');

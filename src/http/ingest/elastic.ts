@@ -137,12 +137,12 @@ export const bulkAnswer = ({ told, pools }: Taken<'bulk'>, tookMs: number): stri
   const items: string[] = [];
   let hasErrors = false;
   operations.forEach((operation, item) => {
-    const place = told.pools[item]!;
+    const place = told.pools[item];
     const id = ids.get(item);
     const failure = failures.get(item);
-    const outcome = failure ? failed(fromWire(failure)) : (byId.get(item) ?? outcomes[place]!);
+    const outcome = failure ? failed(fromWire(failure)) : (byId.get(item) ?? outcomes[place]);
     if (failure || isFault(outcome)) hasErrors = true;
-    items.push(`${heads[place]![operation]!}${id === undefined ? 'null' : JSON.stringify(id)},${outcome}`);
+    items.push(`${heads[place][operation]}${id === undefined ? 'null' : JSON.stringify(id)},${outcome}`);
   });
   return `{"errors":${hasErrors},"took":${Math.round(tookMs)},"items":[${items.join(',')}]}\n`;
 };
@@ -156,7 +156,7 @@ const outcomesById = (
     if ('error' in taken || !taken.results) continue;
     const { items, results } = taken.results;
     items.forEach((item, k) => {
-      const result = bulkResults[results[k]!]!;
+      const result = bulkResults[results[k]];
       const { status, type, reason } = faultsById[result] ?? { status: 0, type: '', reason: '' };
       const fault = { type, reason: `[${ids.get(item) ?? ''}]: ${reason}` };
       outcomes.set(item, doneById[result] ?? `"status":${status},"error":${JSON.stringify(fault)}}}`);

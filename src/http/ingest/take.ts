@@ -95,7 +95,7 @@ export const checkAllTaken = ({ pools }: Pick<Taken<Protocol>, 'pools'>): void =
 const identityField = (pool: Pool | undefined): string | null | undefined => {
   if (!pool) return undefined;
   const [path = [], ...others] = pool.config.identity ?? [];
-  return path.length === 1 && others.length === 0 ? path[0]! : null;
+  return path.length === 1 && others.length === 0 ? path[0] : null;
 };
 
 /** How the records of a pool are committed. */

@@ -175,7 +175,7 @@ export class Inspection {
   #latest(count: number): readonly LiveRecord[] {
     const size = this.#ring.length;
     const wanted = Math.min(count, size);
-    return Array.from({ length: wanted }, (_, at) => this.#ring[(this.#next + size - wanted + at) % size]!);
+    return Array.from({ length: wanted }, (_, at) => this.#ring[(this.#next + size - wanted + at) % size]);
   }
 
   #live(name: string, { machine, parent, state, waiting, running }: Actor): LiveActor {

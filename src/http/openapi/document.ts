@@ -148,7 +148,7 @@ const sameAs = (
     ...others,
   } as Readonly<Record<string, Json>>;
   return {
-    operationId: `${row.id}By${method[0]!.toUpperCase()}${method.slice(1)}`,
+    operationId: `${row.id}By${method[0].toUpperCase()}${method.slice(1)}`,
     tags: [row.tag],
     summary: `${row.summary} (the same by ${method.toUpperCase()})`,
     ...descriptionOf(row),

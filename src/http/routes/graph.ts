@@ -46,7 +46,7 @@ export const graphRoutes: readonly Route[] = [
       const page = await target.graph({ limit, ...(from && { from }) });
       if (page.next.length > 0) {
         const more = new URLSearchParams({ limit: String(limit), from: page.next.map((id) => `0x${id}`).join(',') });
-        reply.header('link', `<${request.originalUrl.split('?', 1)[0]!}?${more.toString()}>; rel="next"`);
+        reply.header('link', `<${request.originalUrl.split('?', 1)[0]}?${more.toString()}>; rel="next"`);
       }
       return sendValue(reply, graphValue(page), response);
     },

@@ -155,7 +155,7 @@ const transacted = async (
       reply.header('warning', warningHeader([...new Set(warnings)]));
     };
     const changes = all.map((one, i) =>
-      within(one.label, () => changeOf(call, one, { noted, retry: retryOf(i), taken: taken[i]!, warn })),
+      within(one.label, () => changeOf(call, one, { noted, retry: retryOf(i), taken: taken[i], warn })),
     );
     const result = await service.lake.transact(changes);
     made = result.transaction;
@@ -235,8 +235,8 @@ export const transactionRoutes: readonly Route[] = [
       const made =
         'before' in result
           ? {
-              transaction: result.before[0]!,
-              commits: all.map(({ pool, branch }, i) => ({ pool: pool.config.id, branch, commit: result.before[i]! })),
+              transaction: result.before[0],
+              commits: all.map(({ pool, branch }, i) => ({ pool: pool.config.id, branch, commit: result.before[i] })),
             }
           : result;
       for (const change of made.commits) audit?.changed(change);

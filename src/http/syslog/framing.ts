@@ -114,7 +114,7 @@ const countOf = (
 ): { readonly state: 'count' | 'cut' | 'none'; readonly length: number; readonly start: number } => {
   let at = 0;
   let length = 0;
-  while (at < bytes.length && at < digitsMax && isDigit(bytes[at]!, at)) length = length * 10 + bytes[at++]! - 0x30;
+  while (at < bytes.length && at < digitsMax && isDigit(bytes[at], at)) length = length * 10 + bytes[at++] - 0x30;
   if (at === 0) return { state: 'none', length: 0, start: 0 };
   if (at === bytes.length) return { state: 'cut', length: 0, start: 0 };
   return bytes[at] === space ? { state: 'count', length, start: at + 1 } : { state: 'none', length: 0, start: 0 };

@@ -102,8 +102,8 @@ const argumentOf = (signature: FunctionSignature | undefined, args: readonly Pla
   const limited = signature?.sqlOnly;
   const pairs = (typeof limited === 'object' ? limited.pipeArgumentsMax : (signature?.argumentsMax ?? 1)) > 1;
   return args.length === 1 && !pairs
-    ? args[0]!
-    : { kind: 'record', elements: args.map((e, i) => field(argumentNames[i]!, e)) };
+    ? args[0]
+    : { kind: 'record', elements: args.map((e, i) => field(argumentNames[i], e)) };
 };
 
 /** The operator as such. Every call in it is an aggregate's, whatever functions there are. */

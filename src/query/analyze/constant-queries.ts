@@ -20,7 +20,7 @@ export const foldSubqueries = (e: PlanExpr, fold: Fold): PlanExpr => {
   const rows = e.correlated ? undefined : rowsOf(e.body.ops, fold);
   if (rows && (e.form === 'list' || (rows.length > 0 && (e.form === 'array' || e.form === 'collected'))))
     return literal(arrayValue(rows));
-  return e.form === 'scalar' && rows?.length === 1 ? literal(rows[0]!) : e;
+  return e.form === 'scalar' && rows?.length === 1 ? literal(rows[0]) : e;
 };
 
 const rowsOf = (ops: readonly PlanOp[], fold: Fold): readonly Value[] | undefined => {
@@ -46,7 +46,7 @@ const rowsAfter = (op: PlanOp, rows: readonly Value[], fold: Fold): readonly Val
         : allKnown(rows.flatMap((row) => op.exprs.map((e) => valueOver(e, row, fold))));
     case 'filter': {
       const tests = allKnown(rows.map((row) => valueOver(op.expr, row, fold)));
-      return tests && rows.filter((_, i) => tests[i]!.type === types.bool && tests[i]!.data === true);
+      return tests && rows.filter((_, i) => tests[i].type === types.bool && tests[i].data === true);
     }
     default:
       return undefined;

@@ -389,7 +389,7 @@ export class Analysis {
         if (body && this.#waits(body, seen)) return true;
         if (part.kind !== 'userCall' || seen.has(part.id)) return false;
         seen.add(part.id);
-        return this.#waits(this.functions[part.id]!.body, seen);
+        return this.#waits(this.functions[part.id].body, seen);
       })
     );
   }

@@ -102,7 +102,7 @@ class Lift {
   #split(ops: Ops): { readonly free: Ops; readonly bound: Ops } {
     const at = ops.findIndex((op) => this.#depends([op]));
     if (at < 0) return { free: ops, bound: [] };
-    const op = ops[at]!;
+    const op = ops[at];
     // Of a semi join the first match counts that fulfils all of the condition.
     if (
       op.kind !== 'join' ||
@@ -134,7 +134,7 @@ class Lift {
     const own = conjunction(conditions.filter((e) => !this.#reads(e)));
     const condition = conjunction(conditions.filter((e) => this.#reads(e)).map((e) => this.#expr(e)));
     const right: Ops = own ? [...free, { kind: 'filter', expr: own }] : free;
-    if (right.length === 1 && right[0]!.kind === 'null') {
+    if (right.length === 1 && right[0].kind === 'null') {
       const start: Ops = [{ kind: 'values', exprs: [record({ outer: thisExpr, row: nullExpr })] }];
       return condition ? [...start, { kind: 'filter', expr: condition }] : start;
     }

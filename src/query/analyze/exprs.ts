@@ -358,7 +358,7 @@ const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): 
     ...(e.operand ? { operand: sub(e.operand) } : {}),
     branches: e.whens.map((w, i) => ({
       when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)),
-      then: values[i]!,
+      then: values[i],
     })),
     ...(otherwise ? { otherwise } : {}),
   };

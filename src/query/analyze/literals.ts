@@ -245,6 +245,6 @@ export const castType = (
 export const checkNames = (a: Analysis, node: TypeNode, scope: Scope): Type | undefined => {
   const unknown: string[] = [];
   const type = typeOfNode(a, node, scope, new Map(), unknown);
-  if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, node, typeHint(unknown[0]!));
+  if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, node, typeHint(unknown[0]));
   return type;
 };

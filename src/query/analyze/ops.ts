@@ -134,7 +134,7 @@ export const lowerOp = (a: Analysis, op: Op, flow: Flow): readonly PlanOp[] => {
 };
 
 /** From the start of the first to the end of the last. */
-const spanOf = (nodes: readonly Span[]): Span => ({ start: nodes[0]!.start, end: nodes.at(-1)!.end });
+const spanOf = (nodes: readonly Span[]): Span => ({ start: nodes[0].start, end: nodes.at(-1)!.end });
 
 /** `reverse` turns the direction of every key; nulls stay where they are. */
 const sortKeys = (a: Analysis, keys: readonly OrderKey[], reverse: boolean, c: ExprContext): readonly SortKey[] =>

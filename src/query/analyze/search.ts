@@ -40,17 +40,17 @@ const controls: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', 
 const globPattern = (glob: string): string => {
   let out = '';
   for (let i = 0; i < glob.length; i++) {
-    let ch = glob[i]!;
+    let ch = glob[i];
     if (ch === '*') {
       out += '.*';
       continue;
     }
     if (ch === '\\' && i + 1 < glob.length) {
-      ch = glob[++i]!;
+      ch = glob[++i];
       const unicode = ch === 'u' ? /^(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{4}))/.exec(glob.slice(i + 1)) : null;
       if (unicode) {
         i += unicode[0].length;
-        ch = String.fromCodePoint(Number.parseInt(unicode[1] ?? unicode[2]!, 16));
+        ch = String.fromCodePoint(Number.parseInt(unicode[1] ?? unicode[2], 16));
       } else ch = controls[ch] ?? ch;
     }
     out += ch.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&').replace('\\/', '/');

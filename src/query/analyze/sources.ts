@@ -80,7 +80,7 @@ const boundText = (
     }
     const { usingKey, query } = table.cte;
     if (usingKey && !(table.recursive && query.body.kind === 'sql-union'))
-      a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]!);
+      a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]);
     table.open = true;
     const ops = lowerSqlQuery(a, query, {
       scope: table.scope,
@@ -261,7 +261,7 @@ const headersOf = (
     return undefined;
   }
   const data = value.data as readonly Value['data'][];
-  return Object.fromEntries(value.type.fields.map((f, i) => [f.name, textsIn({ type: f.type, data: data[i]! })]));
+  return Object.fromEntries(value.type.fields.map((f, i) => [f.name, textsIn({ type: f.type, data: data[i] })]));
 };
 const textsIn = (v: Value): readonly string[] => {
   const { type, data } = underValue(v);

@@ -131,7 +131,7 @@ export const didYouMeanName = (name: string, candidates: Iterable<string>): stri
 /** What stands for a word of another language: `write avg(v)`. */
 export const foreignWord = (name: string, words: Foreign): string | undefined => {
   const lower = name.toLowerCase();
-  return Object.hasOwn(words, lower) ? `write ${words[lower]!}` : undefined;
+  return Object.hasOwn(words, lower) ? `write ${words[lower]}` : undefined;
 };
 
 /** All names, as far as they fit: what there is when nothing is close. */
@@ -175,8 +175,8 @@ const editDistance = (a: string, b: string, most: number): number => {
     const row = [i];
     let least = i;
     for (let j = 1; j <= b.length; j++) {
-      let d = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) d = Math.min(d, before[j - 2]! + 1);
+      let d = Math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) d = Math.min(d, before[j - 2] + 1);
       row.push(d);
       least = Math.min(least, d);
     }
@@ -184,5 +184,5 @@ const editDistance = (a: string, b: string, most: number): number => {
     before = last;
     last = row;
   }
-  return last[b.length]!;
+  return last[b.length];
 };

@@ -86,7 +86,7 @@ const wordAdvice = (text: string, at: number, { stops }: Outline): string | unde
 
 /** Spellings of other languages, at the place or just before it. */
 const tokenAdvice = (before: string, rest: string): string | undefined => {
-  const near = /(\S*)$/.exec(before)![1]! + /^\S*/.exec(rest)![0];
+  const near = /(\S*)$/.exec(before)![1] + /^\S*/.exec(rest)![0];
   if (/^\s*&&/.test(rest) || before.endsWith('&&')) return 'write "and" for &&';
   if (/^\s*===/.test(rest) || (/==$/.test(before) && rest.startsWith('='))) return 'write == for equality';
   if (/^'/.test(rest) && /'[^'\n]*'$/.test(before))
@@ -95,7 +95,7 @@ const tokenAdvice = (before: string, rest: string): string | undefined => {
   if (/^\s*(?:from|where|group|order)\b/i.test(rest) && /,\s*$/.test(before))
     return 'leave out the comma before the next clause';
   const exponent = /(?:^|[^\w.])(\d+)([eE][+-]?\d+)/.exec(near);
-  if (exponent) return `write a dot before the exponent: ${exponent[1]!}.${exponent[2]!}`;
+  if (exponent) return `write a dot before the exponent: ${exponent[1]}.${exponent[2]}`;
   if (/^\s*$/.test(rest) && /,\s*$/.test(before)) return 'something is missing behind the last comma';
   if (/^\s*$/.test(rest) && /\|>?\s*$/.test(before)) return 'an operator is missing behind the last |';
   return undefined;

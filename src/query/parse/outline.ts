@@ -61,7 +61,7 @@ class Reader {
 
   private step(): void {
     const { text, at } = this;
-    const c = text[at]!;
+    const c = text[at];
     const top = this.open.at(-1);
     if (top && isFormat(top) && c === '}' && this.closesFormat()) return;
     if (text.startsWith('--', at)) return this.lineComment();

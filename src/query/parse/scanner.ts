@@ -209,7 +209,7 @@ export class Scanner {
    * space.
    */
   gap(): boolean {
-    if (this.skip() || endsWord.has(this.text[this.pos - 1]!) || beginsWord.has(this.text[this.pos]!)) return true;
+    if (this.skip() || endsWord.has(this.text[this.pos - 1]) || beginsWord.has(this.text[this.pos])) return true;
     this.fail();
     return false;
   }

@@ -227,7 +227,7 @@ export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefi
     s.skip();
     const next = parse(s);
     if (next === undefined) {
-      if (s.sql && closing.has(s.text[s.pos]!)) return list;
+      if (s.sql && closing.has(s.text[s.pos])) return list;
       s.pos = before;
       return list;
     }

@@ -49,7 +49,7 @@ const merged = (flows: readonly Channel[]): readonly Channel[] => {
 const after = (op: PlanOp, flow: Channel): Channel => {
   switch (op.kind) {
     case 'scan':
-      return { ...flow, sort: op.sources.length === 1 ? poolOrder(op.sources[0]!) : null };
+      return { ...flow, sort: op.sources.length === 1 ? poolOrder(op.sources[0]) : null };
     case 'output':
       return { ...flow, name: op.channel };
     case 'sort':
@@ -85,8 +85,8 @@ const after = (op: PlanOp, flow: Channel): Channel => {
         ...flow,
         keys: op.keys.map((key) => pathOf(key.expr) ?? key.target),
         sort:
-          op.keys.length > 0 && flow.sort?.length === 1 && samePath(pathOf(op.keys[0]!.expr), flow.sort[0]!.key)
-            ? [{ order: flow.sort[0]!.order, key: op.keys[0]!.target }]
+          op.keys.length > 0 && flow.sort?.length === 1 && samePath(pathOf(op.keys[0].expr), flow.sort[0].key)
+            ? [{ order: flow.sort[0].order, key: op.keys[0].target }]
             : null,
       };
     case 'join':

@@ -38,7 +38,7 @@ export const splitOf = ({ pipeline: { ops }, functions }: Plan, catalog: Functio
   const isSplittable = (e: PlanExpr): boolean => isSettled(e, catalog);
   if (!functions.every((f) => isSplittable(f.body))) return undefined;
   let end = 1;
-  while (end < ops.length && keepsOrder(ops[end]!) && exprsOf(ops[end]!).every(isSplittable)) end++;
+  while (end < ops.length && keepsOrder(ops[end]) && exprsOf(ops[end]).every(isSplittable)) end++;
   if (!exprsOf(scan).every(isSplittable)) return undefined;
   const part = ops.slice(0, end);
   const rest = ops.slice(end);

@@ -72,7 +72,7 @@ const semiJoin = ({ apply: { outer }, join, isNegated }: Asked): readonly PlanOp
       (path) => {
         const place = at.every((name, i) => name === path[i]) ? /^c(\d+)$/.exec(path[at.length] ?? '') : undefined;
         return place
-          ? path.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])]!, to)!)
+          ? path.slice(at.length + 1).reduce(fieldOf, substituteRow(outer[Number(place[1])], to)!)
           : undefined;
       },
       sameForm,

@@ -6,7 +6,7 @@ export const filterThroughSort = {
   apply: (ops) => {
     const out = [...ops];
     for (let i = 1; i < out.length; i++) {
-      const op = out[i]!;
+      const op = out[i];
       if (op.kind !== 'filter') continue;
       let at = i;
       // Without keys the first value decides on the order, so that it must not be filtered away.

@@ -12,8 +12,8 @@ export const filterThroughValues = {
     const out = [...ops];
     for (let i = 1; i < out.length; i++) {
       for (let at = i; at > 0; at--) {
-        const filter = out[at]!;
-        const before = out[at - 1]!;
+        const filter = out[at];
+        const before = out[at - 1];
         const moved = filter.kind === 'filter' ? overSource(filter.expr, before) : undefined;
         if (!moved) break;
         out[at] = before;
@@ -43,7 +43,7 @@ const overSource = (predicate: PlanExpr, before: PlanOp): PlanExpr | undefined =
   if ([...made.values()].some((x) => x === undefined)) return undefined;
   const read = fieldsRead(predicate);
   const cheap = (e: PlanExpr): boolean => isSmall(e, partsMax) && !someExpr(e, (part) => costly.has(part.kind));
-  if (!read?.every((path) => made.has(path[0]!) && cheap(made.get(path[0]!)!))) return undefined;
+  if (!read?.every((path) => made.has(path[0]) && cheap(made.get(path[0])!))) return undefined;
   const moved = substituteRow(predicate, record);
   return moved && isSmall(moved, partsMax) ? moved : undefined;
 };

@@ -10,7 +10,7 @@ export const headThroughValues = {
   apply: (ops) => {
     const out = [...ops];
     for (let i = 1; i < out.length; i++) {
-      const op = out[i]!;
+      const op = out[i];
       if (op.kind !== 'head' && op.kind !== 'skip') continue;
       let at = i;
       for (let before = out[at - 1]; before && isOneToOne(before); before = out[at - 1]) {
@@ -24,4 +24,4 @@ export const headThroughValues = {
 
 /** Gives exactly one value for each that comes: one record (a record is never quiet), renamed or changed fields. */
 export const isOneToOne = (op: PlanOp): boolean =>
-  (op.kind === 'values' && op.exprs.length === 1 && op.exprs[0]!.kind === 'record') || op.kind === 'rename';
+  (op.kind === 'values' && op.exprs.length === 1 && op.exprs[0].kind === 'record') || op.kind === 'rename';

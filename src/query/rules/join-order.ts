@@ -53,7 +53,7 @@ export const joinOrder = {
       .flatMap((e) => [e, ...impliedParts(e, leaves)])) {
       const read = leavesRead(part, leaves);
       if (!read) rest.push(part);
-      else if (read.length === 1) own[read[0]!]!.push(over(part, leaves[read[0]!]!.path, []));
+      else if (read.length === 1) own[read[0]].push(over(part, leaves[read[0]].path, []));
       else {
         const edge = edgeOf(part, leaves);
         if (edge) edges.push(edge);
@@ -61,9 +61,9 @@ export const joinOrder = {
       }
     }
     if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return ops;
-    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i]!)]);
+    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i])]);
     const chain: Chain = { joins, leaves, filtered, edges, tests };
-    const sizes = joins.every((j) => j.anyOrder) ? filtered.map((leaf, i) => sizeOf(leaf, own[i]!.length)) : undefined;
+    const sizes = joins.every((j) => j.anyOrder) ? filtered.map((leaf, i) => sizeOf(leaf, own[i].length)) : undefined;
     return [
       ...joined(chain, sizes ? treeOf(sizes, edges) : [...leaves.keys()].map((leaf) => ({ leaf, under: [] }))),
       ...filterOf(rest),
@@ -144,7 +144,7 @@ const edgeOf = (e: PlanExpr, leaves: readonly Leaf[]): Edge | undefined => {
   const left = leavesRead(e.left, leaves);
   const right = leavesRead(e.right, leaves);
   return left?.length === 1 && right?.length === 1
-    ? { leaves: [left[0]!, right[0]!], sides: [e.left, e.right] }
+    ? { leaves: [left[0], right[0]], sides: [e.left, e.right] }
     : undefined;
 };
 
@@ -175,13 +175,13 @@ interface Branch {
 const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch[] => {
   const all = [...sizes.keys()];
   const areKnown = sizes.every(({ rows }) => rows !== undefined);
-  const first = areKnown ? all.reduce((most, i) => (sizes[i]!.rows! > sizes[most]!.rows! ? i : most), 0) : 0;
+  const first = areKnown ? all.reduce((most, i) => (sizes[i].rows! > sizes[most].rows! ? i : most), 0) : 0;
   const branches = areKnown
     ? branchesOf(first, sizes, edges)
     : all.filter((i) => i !== first).map((leaf): Branch => ({ leaf, under: [] }));
-  const size = (b: Branch): number => (areKnown ? sizes[b.leaf]!.rows! * shareUnder(b, sizes) : b.leaf);
+  const size = (b: Branch): number => (areKnown ? sizes[b.leaf].rows! * shareUnder(b, sizes) : b.leaf);
   const order: Branch[] = [{ leaf: first, under: [] }];
-  const share = (b: Branch): number => sizes[b.leaf]!.share * shareUnder(b, sizes);
+  const share = (b: Branch): number => sizes[b.leaf].share * shareUnder(b, sizes);
   const isSooner = (a: Branch, b: Branch): boolean =>
     areKnown && share(a) < 1 !== share(b) < 1 ? share(a) < 1 : size(a) < size(b);
   while (order.length <= branches.length) {
@@ -199,7 +199,7 @@ const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch
 const leavesOfBranch = (b: Branch): readonly number[] => [b.leaf, ...b.under.flatMap(leavesOfBranch)];
 /** What part of a table's rows those under it leave. */
 const shareUnder = (b: Branch, sizes: readonly Size[]): number =>
-  b.under.reduce((n, u) => n * sizes[u.leaf]!.share * shareUnder(u, sizes), 1);
+  b.under.reduce((n, u) => n * sizes[u.leaf].share * shareUnder(u, sizes), 1);
 
 /**
  * The other tables. One that an equality connects to the first table has under it those that hang on it alone, each of
@@ -210,12 +210,12 @@ const branchesOf = (first: number, sizes: readonly Size[], edges: readonly Edge[
   const next = (i: number): readonly number[] =>
     edges.flatMap(({ leaves: [a, b] }) => (a === i ? [b] : b === i ? [a] : []));
   const gates = new Set(next(first));
-  const rows = (i: number): number => sizes[i]!.rows! / sizes[i]!.share;
+  const rows = (i: number): number => sizes[i].rows! / sizes[i].share;
   const taken = new Set([first, ...gates]);
   const under = new Map<number, number[]>();
   const waiting = [...gates].sort((a, b) => rows(b) - rows(a));
   for (let at = 0; at < waiting.length; at++) {
-    const from = waiting[at]!;
+    const from = waiting[at];
     const own = next(from).filter((i) => !taken.has(i) && rows(i) < rows(from));
     for (const i of new Set(own)) {
       taken.add(i);
@@ -248,7 +248,7 @@ const joined = (chain: Chain, order: readonly Branch[]): Ops => {
   const isAsWritten = order.every(({ leaf, under }, i) => leaf === i && under.length === 0);
   const partOf = ({ leaf, under }: Branch): Part =>
     under.reduce((part: Part, u) => beside(chain, part, partOf(u)), {
-      ops: filtered[leaf]!,
+      ops: filtered[leaf],
       places: new Map([[leaf, []]]),
     });
   const [first, ...others] = order as readonly [Branch, ...Branch[]];
@@ -274,7 +274,7 @@ const beside = (
   names: Pick<Join, 'leftName' | 'rightName'> = { leftName: 'left', rightName: 'right' },
 ): Part => {
   const { leftName, rightName } = names;
-  const at = (part: Part, leaf: number, e: PlanExpr): PlanExpr => over(e, leaves[leaf]!.path, part.places.get(leaf)!);
+  const at = (part: Part, leaf: number, e: PlanExpr): PlanExpr => over(e, leaves[leaf].path, part.places.get(leaf)!);
   const equal = edges.flatMap(({ leaves: [a, b], sides: [x, y] }) => {
     if (left.places.has(a) && right.places.has(b)) return [{ left: at(left, a, x), right: at(right, b, y) }];
     return left.places.has(b) && right.places.has(a) ? [{ left: at(left, b, y), right: at(right, a, x) }] : [];
@@ -291,7 +291,7 @@ const beside = (
     tests.filter(isNew).map((t) =>
       movePaths(t.expr, (path) => {
         const of = leaves.findIndex((l) => isWithin(path, l.path));
-        return of < 0 ? undefined : [...places.get(of)!, ...path.slice(leaves[of]!.path.length)];
+        return of < 0 ? undefined : [...places.get(of)!, ...path.slice(leaves[of].path.length)];
       }),
     ),
   );
@@ -314,7 +314,7 @@ const beside = (
 const formOf = (rows: readonly { readonly path: FieldPath; readonly from: PlanExpr }[]): PlanExpr => {
   const [only] = rows;
   if (rows.length === 1 && only!.path.length === 0) return only!.from;
-  const names = [...new Set(rows.map(({ path }) => path[0]!))];
+  const names = [...new Set(rows.map(({ path }) => path[0]))];
   return {
     kind: 'record',
     elements: names.map((name) => ({

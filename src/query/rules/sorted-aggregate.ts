@@ -10,7 +10,7 @@ export const sortedAggregate = {
     const at = ops.findIndex((op) => op.kind === 'aggregate');
     const aggregate = ops[at];
     if (scan?.kind !== 'scan' || aggregate?.kind !== 'aggregate' || scan.sources.length !== 1) return ops;
-    const source = scan.sources[0]!;
+    const source = scan.sources[0];
     const key = source.sortKeys?.[0];
     const first = aggregate.keys[0] && pathOf(aggregate.keys[0].expr);
     if (

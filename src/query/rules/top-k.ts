@@ -10,7 +10,7 @@ export const topK = {
   apply: (ops) => {
     const out: PlanOp[] = [];
     for (let i = 0; i < ops.length; i++) {
-      const op = ops[i]!;
+      const op = ops[i];
       const next = ops[i + 1];
       const afterNext = ops[i + 2];
       if (op.kind === 'sort' && next?.kind === 'head' && next.count > 0 && next.count <= topMax) {

@@ -154,7 +154,7 @@ const anyOf = (
   if (columns.length !== (isRow ? parts.length : 1))
     return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
   const pairs = (isRow ? parts : [left]).map(
-    (x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]!) }),
+    (x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]) }),
   );
   const exists = (tests: readonly PlanExpr[]): PlanExpr =>
     capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr }) as const)], 'exists');
@@ -176,7 +176,7 @@ const anyOf = (
     branches: [
       { when: found, then: yes },
       { when: unsure(left), then: { kind: 'conditional', test: exists([]), then: unknown, otherwise: no } },
-      { when: exists([unsure(pairs[0]!.right)]), then: unknown },
+      { when: exists([unsure(pairs[0].right)]), then: unknown },
     ],
   };
 };
@@ -229,7 +229,7 @@ export const lowerArrayOf = (a: Analysis, e: ArraySubqueryExpr, c: ExprContext):
       e.query,
     );
   }
-  const values: Ops = [...ops, { kind: 'values', exprs: [fieldOf(thisExpr, columns[0]!)] }];
+  const values: Ops = [...ops, { kind: 'values', exprs: [fieldOf(thisExpr, columns[0])] }];
   return capture?.isUsed
     ? callOf('coalesce', capture.apply(values, 'array'), emptyList)
     : a.at(e.query, subqueryOf(values, 'list'));

@@ -18,12 +18,12 @@ const decimalSyntax = /^[+-]?0*(\d*)\.(\d*)$/;
 /** The places of a literal as it is written; undefined for exponents, and for more digits than decimals have. */
 export const scaleOfText = (text: string): number | undefined => {
   const m = decimalSyntax.exec(text);
-  return m && m[1]!.length + m[2]!.length <= decimalPrecisionMax ? m[2]!.length : undefined;
+  return m && m[1].length + m[2].length <= decimalPrecisionMax ? m[2].length : undefined;
 };
 /** Whether a literal is written as a decimal with more digits that count than these have. */
 export const isBeyondDecimals = (text: string): boolean => {
   const m = decimalSyntax.exec(text);
-  return m !== null && `${m[1]!}${m[2]!}`.replace(/^0+|0+$/g, '').length > decimalPrecisionMax;
+  return m !== null && `${m[1]}${m[2]}`.replace(/^0+|0+$/g, '').length > decimalPrecisionMax;
 };
 /** The value of a literal with so many places. */
 export const decimalOfText = (text: string): Value | undefined => {

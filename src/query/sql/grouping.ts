@@ -73,7 +73,7 @@ export class GroupingCalls {
     const index = this.#results.get(e);
     return index === undefined
       ? mapParts(e, (part) => this.without(part))
-      : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index]!.place);
+      : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index].place);
   }
   /** The field that holds the result which the expression stands for. */
   fieldFor(e: PlanExpr): string | undefined {
@@ -120,9 +120,9 @@ export const groupingSets = (
     const field = (name: string, value: PlanExpr): RecordElement => ({ kind: 'field', name, value });
     const bits = asked.map((list, i) => field(`g${i}`, literal(groupingBits(list, own))));
     const keys = op.keys.map(({ target }, i) =>
-      field(target[0]!, own.includes(i) ? fieldOf({ kind: 'this' }, target[0]!) : literal(nullValue)),
+      field(target[0], own.includes(i) ? fieldOf({ kind: 'this' }, target[0]) : literal(nullValue)),
     );
-    const results = op.aggregates.map(({ target }) => field(target[0]!, fieldOf({ kind: 'this' }, target[0]!)));
+    const results = op.aggregates.map(({ target }) => field(target[0], fieldOf({ kind: 'this' }, target[0])));
     return {
       ops: [
         { ...op, keys: op.keys.filter((_, i) => own.includes(i)) },

@@ -212,9 +212,9 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
   if (alias) return named(a, columnOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
-  if (owners.length === 1 && (isDynamicJoin || !owners[0]!.columns)) return columnOfTable(clause, owners, dot);
+  if (owners.length === 1 && (isDynamicJoin || !owners[0].columns)) return columnOfTable(clause, owners, dot);
   // A column of the table goes before a field of a column of the table's name.
-  if (owners.length === 1 && mayHave(owners[0]!, inner) === true) return columnOfTable(clause, owners, dot);
+  if (owners.length === 1 && mayHave(owners[0], inner) === true) return columnOfTable(clause, owners, dot);
   // What is no table here may be a field of a dynamic table; the name of a table further out is taken for that table.
   if (owners.length === 0 && tables.some((t) => !t.columns) && options.outer?.hasTable(id.name))
     return options.outer.qualified(dot);

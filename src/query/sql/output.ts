@@ -47,7 +47,7 @@ export const withDistinctNames = (columns: readonly Column[]): readonly Column[]
   // Which names a star stands for is known only when the query runs.
   if (columns.some((c) => c.without)) return columns;
   const names = distinctNames(columns.map((c) => c.name));
-  return columns.map((c, i) => ({ ...c, name: names[i]! }));
+  return columns.map((c, i) => ({ ...c, name: names[i] }));
 };
 
 /**
@@ -60,7 +60,7 @@ export const orderNames = (given: readonly Column[], columns: readonly Column[])
   for (const { name } of given) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Set(
     columns
-      .filter((c, i) => c.alias !== undefined || (c.made && counts.get(given[i]!.name) === 1 && !isMissing(c.expr)))
+      .filter((c, i) => c.alias !== undefined || (c.made && counts.get(given[i].name) === 1 && !isMissing(c.expr)))
       .map((c) => c.name),
   );
 };

@@ -107,7 +107,7 @@ const lowerValues = (a: Analysis, body: SqlValues, flow: Flow): LoweredSql => {
       : undefined;
   const c: ExprContext = { scope: flow.scope, input: types.null, alone: true, ...(sql && { sql }) };
   const exprs = body.rows.map((row) => lowerExpr(a, row, c));
-  return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0]!.elems.map((_, i) => `c${i}`) };
+  return { ops: [{ kind: 'values', exprs, alone: true }], columns: body.rows[0].elems.map((_, i) => `c${i}`) };
 };
 
 const holdsQuery = (node: unknown): boolean =>
@@ -188,7 +188,7 @@ export const renameColumns = (
 ): readonly PlanOp[] => {
   const { ops, columns } = rows;
   if (!columns || !names || columns.length !== names.length || columns.every((c, i) => c === names[i])) return ops;
-  const record = a.recordOfColumns(names.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, columns[i]!) })));
+  const record = a.recordOfColumns(names.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, columns[i]) })));
   return [...ops, { kind: 'values', exprs: [record] }];
 };
 
@@ -210,7 +210,7 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
     return [
       {
         kind: 'sort',
-        keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]!) })),
+        keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]) })),
         reverse: false,
       },
     ];

@@ -25,7 +25,7 @@ export const lowerRecursive = (a: Analysis, body: SqlUnion, flow: Flow, table: C
   const { usingKey } = table.cte;
   const recursion: Recursion = { id: a.nextLevel++, columns, used: false, all: a.nextLevel++ };
   if (usingKey && !columns)
-    a.fault(`USING KEY needs columns that are known: write with recursive ${name}(column, ..)`, usingKey[0]!);
+    a.fault(`USING KEY needs columns that are known: write with recursive ${name}(column, ..)`, usingKey[0]);
   const keyed = usingKey && columns && lowerUsingKey(a, table, usingKey, columns);
   table.recursion = recursion;
   const right = lowerSqlBody(a, body.right, inner);

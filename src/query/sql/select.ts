@@ -547,7 +547,7 @@ class Select {
     let found: string | undefined;
     someExpr(e, (part) => {
       const index = this.#results.get(part);
-      if (index !== undefined) found ??= this.#aggregates[index]!.name;
+      if (index !== undefined) found ??= this.#aggregates[index].name;
       return false;
     });
     return found;

@@ -126,7 +126,7 @@ export const aliased = (
   }
   // Columns that have no alias keep their names.
   const all = [...names, ...present.slice(names.length)];
-  const record = a.recordOfColumns(all.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, present[i]!) })));
+  const record = a.recordOfColumns(all.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, present[i]) })));
   return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: all });
 };
 /** The table knows that its rows are those of VALUES. */
@@ -187,7 +187,7 @@ export const absentRows = (
 const absentRow = (tables: readonly SqlTable[], depth = 0): AbsentRow | undefined => {
   const own = tables.find((t) => t.path.length === depth);
   if (own) return knownColumns(own)?.map((name) => ({ name }));
-  const names = [...new Set(tables.map((t) => t.path[depth]!))];
+  const names = [...new Set(tables.map((t) => t.path[depth]))];
   return names.flatMap((name) => {
     const row = absentRow(
       tables.filter((t) => t.path[depth] === name),
@@ -361,7 +361,7 @@ const usingColumn = (a: Analysis, field: IdExpr, tables: readonly SqlTable[], si
   const owners = shared
     ? [shared]
     : tables.filter((t) => knownColumns(t)?.includes(name) !== false && !(t.merged.has(name) && knownColumns(t)));
-  if (owners.length === 1) return columnOf(pathExpr(owners[0]!.path), name);
+  if (owners.length === 1) return columnOf(pathExpr(owners[0].path), name);
   a.fault(
     owners.length > 1
       ? `ambiguous unqualified column "${name}"`

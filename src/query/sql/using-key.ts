@@ -25,7 +25,7 @@ export const lowerUsingKey = (
   const parts = partsOf(a, items, names);
   if (!parts) return undefined;
   const { keys, aggregates } = parts;
-  const place: Span = items[0]!;
+  const place: Span = items[0];
   const log = a.nextLevel++;
   const select: SqlSelect = {
     kind: 'sql-select',
@@ -34,7 +34,7 @@ export const lowerUsingKey = (
     end: place.end,
     columns: names.map((name, i): SqlColumn => {
       const expr = keys.has(name) ? idOf(name, place) : (aggregates.get(name) ?? lastOf(name, place));
-      return { kind: 'sql-column', expr, as: nameOf(columns[i]!, place), start: expr.start, end: expr.end };
+      return { kind: 'sql-column', expr, as: nameOf(columns[i], place), start: expr.start, end: expr.end };
     }),
     from: {
       kind: 'sql-table',
@@ -94,7 +94,7 @@ const partsOf = (a: Analysis, items: readonly SqlExprColumn[], names: readonly s
   for (const [name, expr] of aggregates)
     if (keys.has(name)) a.fault(`USING KEY: the column "${name}" cannot be both a key and an aggregate`, expr);
   if (keys.size === 0 && a.faults.length === faults)
-    a.fault('USING KEY needs a column as the key', items[0]!, 'write USING KEY (column, ..)');
+    a.fault('USING KEY needs a column as the key', items[0], 'write USING KEY (column, ..)');
   return a.faults.length > faults ? undefined : { keys, aggregates };
 };
 

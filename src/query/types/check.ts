@@ -338,7 +338,7 @@ export class TypeChecker {
     }
     if (!isKnown) return unknownType;
     const names = distinctNames(fields.map((f) => f.name));
-    return recordType(fields.map(({ type }, i) => ({ name: names[i]!, type })));
+    return recordType(fields.map(({ type }, i) => ({ name: names[i], type })));
   }
 
   private both(e: { readonly left: PlanExpr; readonly right: PlanExpr }, self: Type): readonly [Type, Type] {
@@ -685,7 +685,7 @@ export class TypeChecker {
   /** What a subquery of SQL gives for a value: its column, or null where there is no row. */
   private onlyColumn(form: 'sqlScalar' | 'array', rows: Type): Type {
     const record = this.knowsCasts && form === 'sqlScalar' ? recordOf(rows) : undefined;
-    return record && record !== 'dynamic' && record.fields.length === 1 ? orNull(record.fields[0]!.type) : unknownType;
+    return record && record !== 'dynamic' && record.fields.length === 1 ? orNull(record.fields[0].type) : unknownType;
   }
 }
 

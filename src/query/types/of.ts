@@ -164,7 +164,7 @@ export const either = (a: Type, b: Type): Type => {
   const decimals = fuseDecimals(a, b);
   if (decimals) return decimals;
   const members = new Set([...withDecimals(a), ...withDecimals(b)]);
-  return members.size === 1 ? [...members][0]! : unionType([...members]);
+  return members.size === 1 ? [...members][0] : unionType([...members]);
 };
 
 /** The alternatives, of which decimals keep their names. */

@@ -228,7 +228,7 @@ const unnestFault = (members: readonly Type[]): string | undefined => {
   if (records.length === 0) return 'unnest value must be array or record';
   if (records.every((m) => m.fields.length !== 2)) return 'unnested record must have two fields';
   return records.some(
-    (m) => m.fields.length === 2 && alternatives(m.fields[1]!.type).some((x) => x === unknownType || isList(x)),
+    (m) => m.fields.length === 2 && alternatives(m.fields[1].type).some((x) => x === unknownType || isList(x)),
   )
     ? undefined
     : 'unnested record must have array for second field';

@@ -47,12 +47,12 @@ export class CellState implements AggregateState {
     const { cells } = this;
     const { count, add } = ruleNamed(this.rule);
     for (let i = 0; i < argument.length; i++)
-      if (x.valid[i] === 1 && y.valid[i] === 1) add(cells, ids[i]! * count, x.values[i]!, y.values[i]!);
+      if (x.valid[i] === 1 && y.valid[i] === 1) add(cells, ids[i] * count, x.values[i], y.values[i]);
   }
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as CellState).cells;
     const { count, merge } = ruleNamed(this.rule);
-    for (let g = 0; g < groups; g++) if (map[g] !== none) merge(this.cells, map[g]! * count, from, g * count);
+    for (let g = 0; g < groups; g++) if (map[g] !== none) merge(this.cells, map[g] * count, from, g * count);
   }
   result(groups: number): Vector {
     const { count, result, isInteger: whole } = ruleNamed(this.rule);
@@ -76,8 +76,8 @@ const numbersIn = (v: Vector): { readonly values: Float64Array; readonly valid: 
     if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
     const own = floatsOf(part);
     for (let i = 0; i < part.length; i++) {
-      const row = rows ? rows[i]! : i;
-      values[row] = own[i]!;
+      const row = rows ? rows[i] : i;
+      values[row] = own[i];
       valid[row] = 1;
     }
   });

@@ -141,7 +141,7 @@ export class BytesPart implements Part {
   }
   /** The code of one row, which is put in. */
   codeOf(v: BytesVector, row: number): number {
-    return this.table.code(v.bytes, v.offsets[row]!, v.offsets[row + 1]!, true);
+    return this.table.code(v.bytes, v.offsets[row], v.offsets[row + 1], true);
   }
   values(): Vector {
     if (this.known?.length !== this.size) this.known = this.valuesAt(range(0, this.size));
@@ -168,7 +168,7 @@ export class SmallPart implements Part {
     return this.numbers.length * 40;
   }
   private code(n: number, insert: boolean): number {
-    let table = this.byNumber[0]!;
+    let table = this.byNumber[0];
     if (n >= table.length) {
       const grown = new Uint32Array(Math.max(n + 1, table.length * 2)).fill(none);
       grown.set(table);
@@ -178,21 +178,21 @@ export class SmallPart implements Part {
       table[n] = this.numbers.length;
       this.numbers.push(n);
     }
-    return table[n]!;
+    return table[n];
   }
   codes(v: FlatVector, insert: boolean): Uint32Array {
     const out = new Uint32Array(v.length);
     switch (v.form) {
       case 'bool':
-        for (let i = 0; i < v.length; i++) out[i] = this.code(v.values[i]!, insert);
+        for (let i = 0; i < v.length; i++) out[i] = this.code(v.values[i], insert);
         return out;
       case 'null':
         return v.length > 0 ? out.fill(this.code(0, insert)) : out;
       case 'enum':
-        for (let i = 0; i < v.length; i++) out[i] = this.code(v.codes[i]!, insert);
+        for (let i = 0; i < v.length; i++) out[i] = this.code(v.codes[i], insert);
         return out;
       case 'type':
-        for (let i = 0; i < v.length; i++) out[i] = this.code(this.typeNumber(v.table[v.codes[i]!]!), insert);
+        for (let i = 0; i < v.length; i++) out[i] = this.code(this.typeNumber(v.table[v.codes[i]]), insert);
         return out;
       default:
         return unexpected(v);

@@ -78,11 +78,11 @@ class RecordPart implements Part {
     const out = new Uint32Array(v.length);
     return (
       this.combinations?.codes(columns, { sizes: this.fields.map(codesBelow), insert, out }) ??
-      this.single.codes(columns[0]!, out, v.length, insert, out)
+      this.single.codes(columns[0], out, v.length, insert, out)
     );
   }
   private fieldCodes(k: number, values: Vector, present: Uint8Array | undefined, insert: boolean): Uint32Array {
-    const field = this.fields[k]!;
+    const field = this.fields[k];
     if (!field.optional) return field.codes.codes(present ? nullWhereAbsent(values, present) : values, insert);
     const here: number[] = [];
     const out = new Uint32Array(values.length);
@@ -95,7 +95,7 @@ class RecordPart implements Part {
       insert,
     );
     here.forEach((row, n) => {
-      out[row] = codes[n] === none ? none : codes[n]! * 2;
+      out[row] = codes[n] === none ? none : codes[n] * 2;
     });
     return out;
   }
@@ -106,7 +106,7 @@ class RecordPart implements Part {
       form: 'record',
       length,
       fields: this.fields.map((f, k) => {
-        const codes = columns[k]!;
+        const codes = columns[k];
         if (!f.optional) return { name: f.name, optional: false, values: gather(f.codes.values(), codes) };
         const present = Uint8Array.from(codes, (c) => (c % 2 === 0 ? 1 : 0));
         const builder = new Builder();
@@ -114,7 +114,7 @@ class RecordPart implements Part {
         const values = f.codes.values();
         for (const c of codes) {
           if (c % 2 === 0) builder.appendData(typeAt(values, c / 2), dataAt(values, c / 2));
-          else builder.appendData(absent[(c - 1) / 2]!, zeroData(absent[(c - 1) / 2]!));
+          else builder.appendData(absent[(c - 1) / 2], zeroData(absent[(c - 1) / 2]));
         }
         return { name: f.name, optional: true, values: builder.finish(), present };
       }),
@@ -139,7 +139,7 @@ const codesBelow = ({
 const nullWhereAbsent = (values: Vector, present: Uint8Array): Vector =>
   overlay(
     values,
-    Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]!),
+    Uint8Array.from({ length: values.length }, (_, i) => 1 - present[i]),
     { form: 'null', length: values.length },
   );
 const absentCode = (absent: Map<Type, number>, t: Type): number => {
@@ -228,7 +228,7 @@ class ListPart implements Part {
   codes(v: FlatVector, insert: boolean): Uint32Array {
     if (v.form !== 'list') return unexpected(v);
     const start = v.offsets[0] ?? 0;
-    const end = v.length > 0 ? v.offsets[v.length]! : start;
+    const end = v.length > 0 ? v.offsets[v.length] : start;
     const items = take(v.items, range(start, end));
     const codes = this.inner.codes(items, insert);
     const bytes = new Uint8Array(codes.buffer, codes.byteOffset, codes.byteLength);
@@ -236,7 +236,7 @@ class ListPart implements Part {
     const firsts: number[] = [];
     for (let i = 0; i < v.length; i++) {
       const size = this.table.size;
-      out[i] = this.table.code(bytes, (v.offsets[i]! - start) * 4, (v.offsets[i + 1]! - start) * 4, insert);
+      out[i] = this.table.code(bytes, (v.offsets[i] - start) * 4, (v.offsets[i + 1] - start) * 4, insert);
       if (this.table.size > size) firsts.push(i);
     }
     if (firsts.length > 0) {
@@ -281,7 +281,7 @@ export class ColumnCodes {
   }
   get size(): number {
     const { places } = this;
-    return places.length === 1 ? places[0]!.part.size : this.tags.length;
+    return places.length === 1 ? places[0].part.size : this.tags.length;
   }
   get bytes(): number {
     return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes);
@@ -294,7 +294,7 @@ export class ColumnCodes {
   codes(v: Vector, insert = true, isKept = true, name: string | null = null): Uint32Array {
     switch (v.form) {
       case 'constant': {
-        const code = v.length === 0 ? none : this.codes(v.inner, insert, true, name)[0]!;
+        const code = v.length === 0 ? none : this.codes(v.inner, insert, true, name)[0];
         return this.out(v.length, isKept).fill(code);
       }
       case 'dictionary':
@@ -328,7 +328,7 @@ export class ColumnCodes {
   values(): Vector {
     const parts = this.places.map(valuesOf);
     if (parts.length === 0) return { form: 'null', length: 0 };
-    if (parts.length === 1) return parts[0]!;
+    if (parts.length === 1) return parts[0];
     return parts.some((p) => p.form === 'dynamic')
       ? gatherDynamic(this.tags.done(), this.slots.done(), parts)
       : dynamic(this.tags.array.slice(0, this.size), this.slots.array.slice(0, this.size), parts);
@@ -367,8 +367,8 @@ export class ColumnCodes {
     }
     const index = unknownOnes(known, v.codes, v.length);
     const codes = this.codes(take(v.values, index), insert, true, name);
-    for (let k = 0; k < index.length; k++) known[index[k]!] = codes[k]!;
-    for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]!]!;
+    for (let k = 0; k < index.length; k++) known[index[k]] = codes[k];
+    for (let i = 0; i < v.length; i++) out[i] = known[v.codes[i]];
     return out;
   }
   /**
@@ -383,18 +383,18 @@ export class ColumnCodes {
     name: string | null,
   ): void {
     const tag = this.placeOf(values, name);
-    const place = this.places[tag]!;
+    const place = this.places[tag];
     const { part } = place;
     if (!(part instanceof BytesPart)) return unexpected(values);
     for (let i = 0; i < out.length; i++) {
       if (out[i] !== none) continue;
-      const at = index[i]!;
+      const at = index[i];
       if (known[at] === none) {
         const own = part.codeOf(values, at);
         this.adopt(tag, place);
-        known[at] = place.same ? own : place.global.array[own]!;
+        known[at] = place.same ? own : place.global.array[own];
       }
-      out[i] = known[at]!;
+      out[i] = known[at];
     }
   }
   private knownCodes(values: Vector): Uint32Array {
@@ -417,12 +417,12 @@ export class ColumnCodes {
   ): Uint32Array {
     const counts = new Uint32Array(parts.length);
     const { length } = out;
-    for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+    for (let i = 0; i < length; i++) counts[tags[i]]++;
     for (const [tag, part] of parts.entries()) {
-      const count = counts[tag]!;
+      const count = counts[tag];
       if (count === 0) continue;
       if (part.form === 'null' || part.form === 'constant') {
-        const code = this.codes(part.form === 'null' ? oneNull : part.inner, insert, true, name)[0]!;
+        const code = this.codes(part.form === 'null' ? oneNull : part.inner, insert, true, name)[0];
         for (let i = 0; i < length; i++) if (tags[i] === tag) out[i] = code;
         continue;
       }
@@ -431,16 +431,16 @@ export class ColumnCodes {
       for (let i = 0, n = 0; n < count; i++) {
         if (tags[i] !== tag) continue;
         rows[n] = i;
-        index[n++] = slots[i]!;
+        index[n++] = slots[i];
       }
       const codes = this.codes(take(part, index), insert, true, name);
-      for (let n = 0; n < count; n++) out[rows[n]!] = codes[n]!;
+      for (let n = 0; n < count; n++) out[rows[n]] = codes[n];
     }
     return out;
   }
   private partCodes(v: FlatVector, insert: boolean, out: Uint32Array | undefined, name: string | null): Uint32Array {
     const tag = this.placeOf(v, name);
-    const place = this.places[tag]!;
+    const place = this.places[tag];
     return this.placed(tag, place, place.part.codes(v, insert, out));
   }
   /**
@@ -455,7 +455,7 @@ export class ColumnCodes {
     name: string | null,
   ): Uint32Array {
     const tag = this.placeOf(v, name);
-    const place = this.places[tag]!;
+    const place = this.places[tag];
     const { part } = place;
     return part instanceof BytesPart ? this.placed(tag, place, part.codesAt(v, index, insert, out)) : unexpected(v);
   }
@@ -464,7 +464,7 @@ export class ColumnCodes {
     this.adopt(tag, place);
     if (place.same) return codes;
     const global = place.global.array;
-    for (let i = 0; i < codes.length; i++) if (codes[i] !== none) codes[i] = global[codes[i]!]!;
+    for (let i = 0; i < codes.length; i++) if (codes[i] !== none) codes[i] = global[codes[i]];
     return codes;
   }
   /** Gives codes of the column to what the part has met for the first time. */
@@ -486,7 +486,7 @@ export class ColumnCodes {
       this.places.push({ part: newPart(v, this.sql), global: new Uint32List(), same: true, names: new Set() });
       if (only && others.length === 0) this.adopt(0, only);
     }
-    if (this.sql && v.length > 0) this.places[tag]!.names.add(name);
+    if (this.sql && v.length > 0) this.places[tag].names.add(name);
     return tag;
   }
 }
@@ -496,7 +496,7 @@ export const firstRows = (codes: Uint32Array, length: number, before: number, af
   const rows = new Uint32Array(after - before);
   const met = new Uint8Array(after - before);
   for (let i = 0, n = 0; n < rows.length && i < length; i++) {
-    const fresh = codes[i]! - before;
+    const fresh = codes[i] - before;
     if (fresh < 0 || met[fresh]) continue;
     met[fresh] = 1;
     rows[n++] = i;
@@ -541,7 +541,7 @@ const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Ui
   const marked = none - 1;
   let n = 0;
   for (let i = 0; i < length; i++) {
-    const at = index[i]!;
+    const at = index[i];
     if (table[at] !== none) continue;
     table[at] = marked;
     found[n++] = at;
@@ -578,9 +578,9 @@ const newPart = (v: FlatVector, sql: boolean): Part => {
 };
 const gatherDynamic = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
   const bases = new Uint32Array(parts.length);
-  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1]! + parts[k - 1]!.length;
+  for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1] + parts[k - 1].length;
   return take(
     concat(parts),
-    Uint32Array.from(slots, (s, i) => bases[tags[i]!]! + s),
+    Uint32Array.from(slots, (s, i) => bases[tags[i]] + s),
   );
 };

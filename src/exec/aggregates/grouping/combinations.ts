@@ -46,21 +46,21 @@ const layoutOf = (sizes: readonly number[], before = 0): Layout => {
   const bits = sizes.slice(before).map((size) => Math.min(wordBits, roomyBits(size) + (before === 0 ? 0 : growBits)));
   const free = before === 0 ? [wordBits, wordBits] : [0, wordBits];
   const members: number[][] = [[], []];
-  const largestFirst = bits.map((_, k) => k).sort((x, y) => bits[y]! - bits[x]!);
+  const largestFirst = bits.map((_, k) => k).sort((x, y) => bits[y] - bits[x]);
   for (const k of largestFirst) {
-    const word = free[0]! >= free[1]! ? 0 : 1;
-    if (free[word]! < bits[k]!) return layoutOf(sizes, before === 0 ? 2 : before + 1);
-    free[word]! -= bits[k]!;
-    members[word]!.push(k);
+    const word = free[0] >= free[1] ? 0 : 1;
+    if (free[word] < bits[k]) return layoutOf(sizes, before === 0 ? 2 : before + 1);
+    free[word] -= bits[k];
+    members[word].push(k);
   }
   const places: Place[] = [];
   for (const word of [0, 1] as const) {
     // Room to grow, for each of them alike.
-    const spare = Math.floor(free[word]! / members[word]!.length);
+    const spare = Math.floor(free[word] / members[word].length);
     let shift = 0;
-    for (const k of members[word]!) {
-      places[k] = { word, shift, bits: bits[k]! + spare };
-      shift += bits[k]! + spare;
+    for (const k of members[word]) {
+      places[k] = { word, shift, bits: bits[k] + spare };
+      shift += bits[k] + spare;
     }
   }
   return { before, places };
@@ -80,15 +80,15 @@ const gridRowsMin = 256;
 const lookUpPairs = (grid: Uint32Array, a: Uint32Array, b: Uint32Array, shift: number, out: Uint32Array): boolean => {
   let seen = 0;
   for (let i = 0; i < out.length; i++) {
-    const code = grid[a[i]! | (b[i]! << shift)]!;
+    const code = grid[a[i] | (b[i] << shift)];
     out[i] = code;
     seen |= code;
   }
   return seen >= 0;
 };
 const pack = (out: Uint32Array, codes: Uint32Array, shift: number, isFirst: boolean): void => {
-  if (isFirst) for (let i = 0; i < out.length; i++) out[i] = codes[i]! << shift;
-  else for (let i = 0; i < out.length; i++) out[i]! |= codes[i]! << shift;
+  if (isFirst) for (let i = 0; i < out.length; i++) out[i] = codes[i] << shift;
+  else for (let i = 0; i < out.length; i++) out[i] |= codes[i] << shift;
 };
 
 /** What `codes` is asked for: the codes of each column, how many that column has, and where the answer goes. */
@@ -133,14 +133,14 @@ export class CombinationTable {
     if (!insert || out.length < gridRowsMin || !this.spans(sizes)) return this.hashed(columns, { sizes, insert, out });
     const { grid, gridBits } = this;
     const last = columns.length - 1;
-    let lower = columns[0]!;
-    let shift = gridBits[0]!;
+    let lower = columns[0];
+    let shift = gridBits[0];
     if (last > 1) {
       lower = this.rooms[2].of(out.length);
       shift = 0;
-      for (let k = 0; k < last; shift += gridBits[k++]!) pack(lower, columns[k]!, shift, k === 0);
+      for (let k = 0; k < last; shift += gridBits[k++]) pack(lower, columns[k], shift, k === 0);
     }
-    if (lookUpPairs(grid, lower, columns[last]!, shift, out)) return out;
+    if (lookUpPairs(grid, lower, columns[last], shift, out)) return out;
     this.meet(columns, { lower, shift }, { sizes, insert, out });
     return out;
   }
@@ -154,10 +154,10 @@ export class CombinationTable {
       return undefined;
     }
     if (insert) {
-      this.alone = { column, size: sizes[column]! };
-      return columns[column]!;
+      this.alone = { column, size: sizes[column] };
+      return columns[column];
     }
-    out.set(columns[column]!);
+    out.set(columns[column]);
     for (const codes of columns) spread(out, codes);
     return out;
   }
@@ -179,36 +179,36 @@ export class CombinationTable {
     const rows: number[] = [];
     for (let i = 0; i < out.length; i++) {
       if (out[i] !== none) continue;
-      const at = lower[i]! | (upper[i]! << shift);
+      const at = lower[i] | (upper[i] << shift);
       // Marked until it is known, so that each comes once.
       if (grid[at] !== none) continue;
       grid[at] = 0;
       rows.push(i);
     }
     const codes = this.hashed(
-      columns.map((c) => Uint32Array.from(rows, (i) => c[i]!)),
+      columns.map((c) => Uint32Array.from(rows, (i) => c[i])),
       { sizes, insert, out: new Uint32Array(rows.length) },
     );
     rows.forEach((i, k) => {
-      grid[lower[i]! | (upper[i]! << shift)] = codes[k]!;
+      grid[lower[i] | (upper[i] << shift)] = codes[k];
     });
     lookUpPairs(grid, lower, upper, shift, out);
   }
   /** Whether the grid has a place for each combination; makes it wider for that. */
   private spans(sizes: readonly number[]): boolean {
-    if (this.gridBits.length > 0 && sizes.every((size, k) => size <= 1 << this.gridBits[k]!)) return true;
+    if (this.gridBits.length > 0 && sizes.every((size, k) => size <= 1 << this.gridBits[k])) return true;
     let spare = gridBitsMax;
     const bits = sizes.map((size, k) => Math.max(bitsOf(size), this.gridBits[k] ?? 0));
     for (const n of bits) spare -= n;
     if (spare < 0) return false;
     // Room to grow, as each time the grid is filled again.
-    for (let k = 0; k < bits.length && spare > 0 && k < 2; k++, spare--) if (sizes[k]! > 1) bits[k]!++;
+    for (let k = 0; k < bits.length && spare > 0 && k < 2; k++, spare--) if (sizes[k] > 1) bits[k]++;
     const codes = this.columnCodes();
     const grid = new Uint32Array(1 << bits.reduce((sum, n) => sum + n, 0)).fill(none);
     for (let code = 0; code < this.size; code++) {
       let at = 0;
       let shift = 0;
-      for (let k = 0; k < bits.length; shift += bits[k++]!) at |= codes[k]![code]! << shift;
+      for (let k = 0; k < bits.length; shift += bits[k++]) at |= codes[k][code] << shift;
       grid[at] = code;
     }
     this.grid = grid;
@@ -237,12 +237,12 @@ export class CombinationTable {
     const own = places.flatMap((p, k) => (p.word === word ? [k] : []));
     if (word === 0 && this.before)
       return this.before.codes(columns.slice(0, before), { sizes: sizes.slice(0, before), insert, out });
-    if (own.length === 1 && places[own[0]!]!.shift === 0) return columns[before + own[0]!]!;
+    if (own.length === 1 && places[own[0]].shift === 0) return columns[before + own[0]];
     own.forEach((k, n) => {
-      pack(out, columns[before + k]!, places[k]!.shift, n === 0);
+      pack(out, columns[before + k], places[k].shift, n === 0);
     });
     if (own.length === 0) out.fill(0);
-    if (!insert) for (const k of own) spread(out, columns[before + k]!, maskOf(places[k]!.bits));
+    if (!insert) for (const k of own) spread(out, columns[before + k], maskOf(places[k].bits));
     return out;
   }
   /** Makes a layout for columns of these sizes, if the one that is there has become too narrow. */
@@ -250,7 +250,7 @@ export class CombinationTable {
     const {
       layout: { before, places },
     } = this;
-    if (places.every(({ bits }, k) => sizes[before + k]! <= maskOf(bits))) return;
+    if (places.every(({ bits }, k) => sizes[before + k] <= maskOf(bits))) return;
     const codes = this.columnCodes();
     const length = this.size;
     this.layout = layoutOf(sizes);
@@ -271,13 +271,13 @@ export class CombinationTable {
     }
     const { places } = this.layout;
     const { first, second } = this.pairs.words();
-    const words = [first, second].map((w) => (combinations ? combinations.map((c) => w[c]!) : w));
-    const own = places.map(({ word, shift, bits }) => words[word]!.map((w) => (w >>> shift) & maskOf(bits)));
+    const words = [first, second].map((w) => (combinations ? combinations.map((c) => w[c]) : w));
+    const own = places.map(({ word, shift, bits }) => words[word].map((w) => (w >>> shift) & maskOf(bits)));
     return this.before ? [...this.before.columnCodes(words[0]), ...own] : own;
   }
 }
 
 /** Rows that have no code, or one that is in no combination so far, have no combination. */
 const spread = (out: Uint32Array, codes: Uint32Array, mask = none): void => {
-  for (let i = 0; i < out.length; i++) if (codes[i]! >= mask) out[i] = none;
+  for (let i = 0; i < out.length; i++) if (codes[i] >= mask) out[i] = none;
 };

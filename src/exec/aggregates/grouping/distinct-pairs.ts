@@ -82,15 +82,15 @@ export class DistinctPairs {
     let to = 0;
     for (let g = 0, from = 0; g < groups; g++) {
       starts[g] = to;
-      const end = ends[g]!;
-      const knownEnd = g + 1 < this.starts.length ? this.starts[g + 1]! : 0;
-      for (let k = knownEnd === 0 ? 0 : this.starts[g]!; k < knownEnd; k++) {
-        const code = this.known[k]!;
+      const end = ends[g];
+      const knownEnd = g + 1 < this.starts.length ? this.starts[g + 1] : 0;
+      for (let k = knownEnd === 0 ? 0 : this.starts[g]; k < knownEnd; k++) {
+        const code = this.known[k];
         met[code] = g + 1;
         known[to++] = code;
       }
       for (; from < end; from++) {
-        const code = ordered[from]!;
+        const code = ordered[from];
         if (met[code] === g + 1) continue;
         met[code] = g + 1;
         known[to++] = code;
@@ -109,7 +109,7 @@ export class DistinctPairs {
   private groupsOfAll(): number {
     const { ids, noted } = this;
     let most = this.starts.length - 1;
-    for (let i = 0; i < noted; i++) if (ids[i]! >= most) most = ids[i]! + 1;
+    for (let i = 0; i < noted; i++) if (ids[i] >= most) most = ids[i] + 1;
     return most;
   }
 
@@ -117,11 +117,11 @@ export class DistinctPairs {
   has(group: number, code: number): boolean {
     if (!this.isSorted) this.sort();
     if (group + 1 >= this.starts.length) return false;
-    const end = this.starts[group + 1]!;
-    let low = this.starts[group]!;
+    const end = this.starts[group + 1];
+    let low = this.starts[group];
     for (let high = end; low < high; ) {
       const middle = (low + high) >>> 1;
-      if (this.known[middle]! < code) low = middle + 1;
+      if (this.known[middle] < code) low = middle + 1;
       else high = middle;
     }
     return low < end && this.known[low] === code;
@@ -145,9 +145,9 @@ const wider = (array: Uint32Array, size: number): Uint32Array<ArrayBuffer> => {
 };
 /** The codes of so many rows, group by group; `ends`, of zeros, gets where each group's end. */
 const byGroup = (ids: Uint32Array, codes: Uint32Array, length: number, ends: Uint32Array): Uint32Array => {
-  for (let i = 0; i < length; i++) ends[ids[i]! + 1]!++;
-  for (let g = 1; g < ends.length; g++) ends[g]! += ends[g - 1]!;
+  for (let i = 0; i < length; i++) ends[ids[i] + 1]++;
+  for (let g = 1; g < ends.length; g++) ends[g] += ends[g - 1];
   const out = new Uint32Array(length);
-  for (let i = 0; i < length; i++) out[ends[ids[i]!]!++] = codes[i]!;
+  for (let i = 0; i < length; i++) out[ends[ids[i]]++] = codes[i];
   return out;
 };

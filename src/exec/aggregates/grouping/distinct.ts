@@ -68,7 +68,7 @@ export class DistinctState implements AggregateState, SeenValues {
   private known(ids: Uint32Array, codes: Uint32Array, length: number): (row: number) => boolean {
     const { later, only } = this;
     if (only !== undefined) return (i) => codes[i] !== none && ids[i] === only;
-    if (later) return (i) => later.has(ids[i]!, codes[i]!);
+    if (later) return (i) => later.has(ids[i], codes[i]);
     const pairs = this.pairs.codes(ids, codes, length, false, this.room.of(length));
     return (i) => pairs[i] !== none;
   }
@@ -86,7 +86,7 @@ export class DistinctState implements AggregateState, SeenValues {
     return this.later ? !this.later.isEmpty : this.pairs.size > 0;
   }
   private add(ids: Uint32Array, values: Vector): void {
-    if (this.inner.updateOne && ids[0] === this.only) this.inner.updateOne(ids[0]!, values);
+    if (this.inner.updateOne && ids[0] === this.only) this.inner.updateOne(ids[0], values);
     else this.inner.update(ids, values);
   }
   /** There is another group: from here on pairs tell what is new. */
@@ -131,10 +131,10 @@ export class DistinctState implements AggregateState, SeenValues {
     const ids: number[] = [];
     const rows: number[] = [];
     for (let k = 0; k < given.ids.length; k++) {
-      const to = map[given.ids[k]!]!;
+      const to = map[given.ids[k]];
       if (to === none) continue;
       ids.push(to);
-      rows.push(given.codes[k]!);
+      rows.push(given.codes[k]);
     }
     if (rows.length > 0) this.update(Uint32Array.from(ids), take(from.codes.values(), Uint32Array.from(rows)));
   }

@@ -55,12 +55,12 @@ export class GroupTable {
       this.leaveWide(this.wide);
     }
     const { combinations } = this;
-    if (!combinations) return this.columns[0]!.codes(keys[0]!, insert, isKept);
+    if (!combinations) return this.columns[0].codes(keys[0], insert, isKept);
     if (!isKept && insert && length >= quickRowsMin) {
       const quick = this.quick(keys, length);
       if (quick) return quick;
     }
-    const codes = this.columns.map((c, k) => c.codes(keys[k]!, insert, isKept));
+    const codes = this.columns.map((c, k) => c.codes(keys[k], insert, isKept));
     const sizes = this.columns.map((c) => c.size);
     const ids = combinations.codes(codes, { sizes, insert, out: this.out(length, isKept) });
     if (insert && combinations.size >= this.wideFrom) this.widen(combinations);
@@ -90,8 +90,8 @@ export class GroupTable {
     let varying = -1;
     let place = '';
     for (let k = 0; k < keys.length; k++) {
-      const key = keys[k]!;
-      if (key.form === 'constant') place += `${this.columns[k]!.codes(key.inner)[0]!} `;
+      const key = keys[k];
+      if (key.form === 'constant') place += `${this.columns[k].codes(key.inner)[0]} `;
       else if (key.form !== 'dictionary' || varying >= 0 || key.values.length > quickValuesMax) return undefined;
       else {
         varying = k;
@@ -104,13 +104,13 @@ export class GroupTable {
     const out = this.room.of(length);
     if (lookUp(known, key.codes, out)) return out;
     for (let i = 0; i < length; i++) {
-      const at = key.codes[i]!;
+      const at = key.codes[i];
       if (known[at] === none)
         known[at] = this.ids(
           keys.map((k) => (k.form === 'constant' ? k.inner : take(k, Uint32Array.of(i)))),
           1,
-        )[0]!;
-      out[i] = known[at]!;
+        )[0];
+      out[i] = known[at];
     }
     return out;
   }
@@ -137,7 +137,7 @@ export class GroupTable {
       if (k.form !== 'constant' || k.length === 0) return undefined;
       inner.push(k.inner);
     }
-    return this.ids(inner, 1)[0]!;
+    return this.ids(inner, 1)[0];
   }
   /** The key columns, one row a group: from group `of` on, or of the groups that it names. */
   keys(of: number | Uint32Array = 0): Vector[] {
@@ -146,7 +146,7 @@ export class GroupTable {
     const index = typeof of !== 'number' ? of : of > 0 ? range(of, this.size) : undefined;
     const codes = combinations?.columnCodes(index);
     // Some groups travel to other threads: what they are looked up in must not come along.
-    if (codes) return this.columns.map((c, k) => (index ? c.valuesAt(codes[k]!) : looked(c.values(), codes[k]!)));
+    if (codes) return this.columns.map((c, k) => (index ? c.valuesAt(codes[k]) : looked(c.values(), codes[k])));
     return this.columns.map((c) => (index ? c.valuesAt(index) : c.values()));
   }
 }

@@ -48,7 +48,7 @@ export const hashRows = (v: Vector, into?: Hashes, sql = false): Hashes => {
   switch (v.form) {
     case 'constant': {
       const { low, high } = hashRows(v.inner, undefined, sql);
-      return { low: new Uint32Array(v.length).fill(low[0]!), high: new Uint32Array(v.length).fill(high[0]!) };
+      return { low: new Uint32Array(v.length).fill(low[0]), high: new Uint32Array(v.length).fill(high[0]) };
     }
     case 'dictionary':
       return v.values.length <= v.length
@@ -82,8 +82,8 @@ const lookUp = (table: Hashes, index: Uint32Array, length: number): Hashes => {
   const low = new Uint32Array(length);
   const high = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    low[i] = table.low[index[i]!]!;
-    high[i] = table.high[index[i]!]!;
+    low[i] = table.low[index[i]];
+    high[i] = table.high[index[i]];
   }
   return { low, high };
 };
@@ -103,14 +103,14 @@ const hashTagged = (
     const own = hashRows(
       gather(
         part,
-        Uint32Array.from(rows, (i) => slots[i]!),
+        Uint32Array.from(rows, (i) => slots[i]),
       ),
       undefined,
       sql,
     );
     rows.forEach((row, n) => {
-      low[row] = own.low[n]!;
-      high[row] = own.high[n]!;
+      low[row] = own.low[n];
+      high[row] = own.high[n];
     });
   }
   return { low, high };
@@ -122,10 +122,10 @@ const hashNumbers = (v: NumberVector, into: Hashes, sql: boolean): Hashes => {
   const { floats, own, signed } = floatsAndWords(v);
   const words = wordsOf(floats);
   for (let i = 0; i < v.length; i++) {
-    let a = words[2 * i]!;
-    const b = words[2 * i + 1]!;
+    let a = words[2 * i];
+    const b = words[2 * i + 1];
     // Integers above 2^53 differ as floats only if their low bits do not count; these come in here.
-    if (own && !isSafe(own[2 * i]!, upperOf(own, i, signed))) a ^= own[2 * i]! & 0xfff;
+    if (own && !isSafe(own[2 * i], upperOf(own, i, signed))) a ^= own[2 * i] & 0xfff;
     low[i] = mix(Math.imul(a, 0x9e3779b1) ^ b ^ seed);
     high[i] = mix(Math.imul(b, 0x85ebca6b) + Math.imul(a, 0xc2b2ae35) + seed);
   }
@@ -144,7 +144,7 @@ const floatsAndWords = ({
     ? { floats: values, own: undefined, signed: true }
     : { floats: nearestFloats(values, length), own: wordsOf(values), signed: values instanceof BigInt64Array };
 const upperOf = (words: Uint32Array, i: number, signed: boolean): number =>
-  signed ? words[2 * i + 1]! | 0 : words[2 * i + 1]!;
+  signed ? words[2 * i + 1] | 0 : words[2 * i + 1];
 
 /** Numbers of all types: one zero, one NaN, and what floats do not hold by its low bits too. */
 const hashByValue = (v: NumberVector, into: Hashes): Hashes => {
@@ -153,13 +153,13 @@ const hashByValue = (v: NumberVector, into: Hashes): Hashes => {
   const { floats, own, signed } = floatsAndWords(v);
   const words = wordsOf(floats);
   for (let i = 0; i < v.length; i++) {
-    let a = words[2 * i]!;
-    let b = words[2 * i + 1]!;
+    let a = words[2 * i];
+    let b = words[2 * i + 1];
     if (a === 0 && b === 0x80000000) b = 0;
     else if ((b & 0x7ff80000) === 0x7ff80000) [a, b] = [0, 0x7ff80000];
     if (own) {
       const upper = upperOf(own, i, signed);
-      if (!isSafe(own[2 * i]!, upper) && !isFloatToo(own[2 * i]!, upper)) a ^= own[2 * i]! & 0xfff;
+      if (!isSafe(own[2 * i], upper) && !isFloatToo(own[2 * i], upper)) a ^= own[2 * i] & 0xfff;
     }
     low[i] = mix(Math.imul(a, 0x9e3779b1) ^ b ^ seed);
     high[i] = mix(Math.imul(b, 0x85ebca6b) + Math.imul(a, 0xc2b2ae35) + seed);
@@ -171,8 +171,8 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed:
   const { low, high } = into;
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < length; i++) {
-    const end = offsets[i + 1]!;
-    let at = offsets[i]!;
+    const end = offsets[i + 1];
+    let at = offsets[i];
     let h = seed ^ (end - at);
     let k = ~seed;
     // Two words a step: there are fewer branches to guess.
@@ -193,8 +193,8 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, length: number, seed:
       at += 4;
     }
     for (; at < end; at++) {
-      h = Math.imul(h ^ bytes[at]!, 0x01000193);
-      k = Math.imul((k + bytes[at]!) | 0, 0xcc9e2d51) ^ (k >>> 13);
+      h = Math.imul(h ^ bytes[at], 0x01000193);
+      k = Math.imul((k + bytes[at]) | 0, 0xcc9e2d51) ^ (k >>> 13);
     }
     low[i] = mix(h);
     high[i] = mix(k ^ (h << 7));
@@ -210,24 +210,23 @@ const hashEncoded = (v: FlatVector): Hashes => {
     const type = typeAt(v, i);
     const body = encodeBody(type, dataAt(v, i));
     const one = hashRuns(body, Uint32Array.of(0, body.length), 1, seedOf(type), hashes(1));
-    low[i] = one.low[0]!;
-    high[i] = one.high[0]!;
+    low[i] = one.low[0];
+    high[i] = one.high[0];
   }
   return { low, high };
 };
 
 /** The hashes of what a row of SQL is made of, one after the other. */
 const stir = (into: Hashes, row: number, more: Hashes, at: number): void => {
-  into.low[row] = mix(Math.imul(into.low[row]!, 31) ^ more.low[at]!);
-  into.high[row] = mix(Math.imul(into.high[row]!, 31) ^ more.high[at]!);
+  into.low[row] = mix(Math.imul(into.low[row], 31) ^ more.low[at]);
+  into.high[row] = mix(Math.imul(into.high[row], 31) ^ more.high[at]);
 };
 const hashLists = ({ offsets, items, length }: ListVector): Hashes => {
   const out = hashes(length);
   if (length === 0 || offsets[length] === offsets[0]) return out;
-  const start = offsets[0]!;
-  const inner = hashRows(take(items, range(start, offsets[length]!)), undefined, true);
-  for (let i = 0; i < length; i++)
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) stir(out, i, inner, at - start);
+  const start = offsets[0];
+  const inner = hashRows(take(items, range(start, offsets[length])), undefined, true);
+  for (let i = 0; i < length; i++) for (let at = offsets[i]; at < offsets[i + 1]; at++) stir(out, i, inner, at - start);
   return out;
 };
 /** What a record lacks counts as null. */

@@ -77,7 +77,7 @@ export class HeldState extends CollectState {
       rule.arity === 1 ? [all] : ['value', 'by', 'third'].slice(0, rule.arity).map((name) => fieldOf(all, name));
     const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
     let made: ReturnType<Group['tallied']> | undefined;
-    const tallied = (): ReturnType<Group['tallied']> => (made ??= tallyOf(fields[0]!));
+    const tallied = (): ReturnType<Group['tallied']> => (made ??= tallyOf(fields[0]));
     const of =
       (field: Vector | undefined) =>
       (row: number): Value =>
@@ -86,7 +86,7 @@ export class HeldState extends CollectState {
     const out = new Builder();
     for (let g = 0; g < groups; g++) {
       checkStop();
-      const own = rows.subarray(offsets[g]!, offsets[g + 1]!);
+      const own = rows.subarray(offsets[g], offsets[g + 1]);
       out.append(own.length === 0 ? rule.empty : rule.result({ rows: own, value, by, third, tallied }, this.name));
     }
     return out.finish();
@@ -143,12 +143,12 @@ const nullsLast =
 const extremes = (compare: (a: Value, b: Value) => number): Rule => ({
   arity: 2,
   empty: nullValue,
-  result: (group, name) => firstOf(group, name, group.by(group.rows[0]!), group.value, compare),
+  result: (group, name) => firstOf(group, name, group.by(group.rows[0]), group.value, compare),
 });
 const extremesBy = (compare: (a: Value, b: Value) => number): Rule => ({
   arity: 3,
   empty: nullValue,
-  result: (group, name) => firstOf(group, name, group.third(group.rows[0]!), group.by, compare),
+  result: (group, name) => firstOf(group, name, group.third(group.rows[0]), group.by, compare),
 });
 /** The same where nulls count: rows by nulls come last. */
 const extremesByNulls = (compare: (a: Value, b: Value) => number): Rule => ({
@@ -165,9 +165,9 @@ const tallyOf = (values: Vector): ReturnType<Group['tallied']> => {
 /** The first row of each value, in the order of arrival, and how many rows have it. */
 const counted = ({ rows, tallied }: Group): { readonly firsts: Uint32Array; readonly counts: Uint32Array } => {
   const { codes, tally } = tallied();
-  const firsts = rows.filter((row) => tally[codes[row]!]!++ === 0);
-  const counts = firsts.map((row) => tally[codes[row]!]!);
-  for (const row of firsts) tally[codes[row]!] = 0;
+  const firsts = rows.filter((row) => tally[codes[row]]++ === 0);
+  const counts = firsts.map((row) => tally[codes[row]]);
+  for (const row of firsts) tally[codes[row]] = 0;
   return { firsts, counts };
 };
 
@@ -186,10 +186,10 @@ const binned = ({ rows, value, by }: Group, name: string, exact: boolean): Value
     checkStop();
     const own = value(row);
     const at = firstFrom(bounds, own);
-    if (at < bounds.length && (!exact || order(bounds[at]!, own) === 0)) counts[at]!++;
+    if (at < bounds.length && (!exact || order(bounds[at], own) === 0)) counts[at]++;
     else others++;
   }
-  const bins = bounds.map((bound, i) => [bound, intValue(counts[i]!)] as const);
+  const bins = bounds.map((bound, i) => [bound, intValue(counts[i])] as const);
   return mapValue(others === 0 ? bins : [...bins, [boundOfOthers(type), intValue(others)]]);
 };
 /** The bounds in order, each once, those of whole numbers as the values are; undefined for what is no array. */
@@ -205,14 +205,14 @@ const boundsOf = ({ type, data }: Value, of: Type): readonly Value[] | undefined
         ? { type: of, data: x.data }
         : x,
   );
-  return bounds.sort(checked(order)).filter((x, i) => i === 0 || order(x, bounds[i - 1]!) !== 0);
+  return bounds.sort(checked(order)).filter((x, i) => i === 0 || order(x, bounds[i - 1]) !== 0);
 };
 const firstFrom = (bounds: readonly Value[], value: Value): number => {
   let low = 0;
   let high = bounds.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (order(bounds[middle]!, value) < 0) low = middle + 1;
+    if (order(bounds[middle], value) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -242,8 +242,8 @@ const rules = {
       return firstOf(
         { ...group, rows: firsts },
         name,
-        group.by(group.rows[0]!),
-        (_, i) => intValue(counts[i]!),
+        group.by(group.rows[0]),
+        (_, i) => intValue(counts[i]),
         reversed,
       );
     },
@@ -259,7 +259,7 @@ const rules = {
       return mapValue(
         Array.from(firsts, (row, i) => {
           checkStopAt(i);
-          return [group.value(row), intValue(counts[i]!)] as const;
+          return [group.value(row), intValue(counts[i])] as const;
         }),
       );
     },
@@ -279,4 +279,4 @@ const rules = {
     },
   },
 } as const satisfies Readonly<Record<string, Rule>>;
-const ruleNamed = (name: string): Rule => (rules as Readonly<Record<string, Rule>>)[name]!;
+const ruleNamed = (name: string): Rule => (rules as Readonly<Record<string, Rule>>)[name];

@@ -69,15 +69,15 @@ export class NumberTable {
     const table = this.words;
     let { direct } = this;
     for (let i = 0; i < length; i++) {
-      const x = values[i]!;
+      const x = values[i];
       const k = x >>> 0;
       if (k !== x || k >= directMax) {
-        out[i] = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
+        out[i] = table.code(words[2 * i], words[2 * i + 1], insert);
         continue;
       }
       if (k >= direct.length) direct = this.reach(k);
-      let code = direct[k]!;
-      if (code === none) direct[k] = code = table.code(words[2 * i]!, words[2 * i + 1]!, insert);
+      let code = direct[k];
+      if (code === none) direct[k] = code = table.code(words[2 * i], words[2 * i + 1], insert);
       out[i] = code;
     }
     return out;
@@ -94,8 +94,8 @@ export class NumberTable {
     const words = wordsOf(values);
     const table = this.words;
     for (let i = 0; i < length; i++) {
-      const x = values[i]!;
-      out[i] = x === x ? table.code(words[2 * i]!, words[2 * i + 1]!, insert) : table.code(0, 0x7ff80000, insert);
+      const x = values[i];
+      out[i] = x === x ? table.code(words[2 * i], words[2 * i + 1], insert) : table.code(0, 0x7ff80000, insert);
     }
     return out;
   }
@@ -103,9 +103,9 @@ export class NumberTable {
     const words = wordsOf(values);
     const table = this.words;
     for (let i = 0; i < length; i++) {
-      const x = values[i]!;
+      const x = values[i];
       if (x === 0) out[i] = table.code(0, 0, insert);
-      else out[i] = x === x ? table.code(words[2 * i]!, words[2 * i + 1]!, insert) : table.code(0, 0x7ff80000, insert);
+      else out[i] = x === x ? table.code(words[2 * i], words[2 * i + 1], insert) : table.code(0, 0x7ff80000, insert);
     }
     return out;
   }
@@ -122,8 +122,8 @@ export class NumberTable {
     let high = 0;
     let code = none;
     for (let i = 0; i < length; i++) {
-      const l = halves[2 * i]!;
-      const h = halves[2 * i + 1]!;
+      const l = halves[2 * i];
+      const h = halves[2 * i + 1];
       if (code === none || l !== low || h !== high) code = this.bigCode(l, h, signed, insert);
       low = l;
       high = h;
@@ -135,11 +135,11 @@ export class NumberTable {
     const upper = signed ? high | 0 : high;
     if (isSafe(low, upper)) {
       scratch[0] = upper * 4294967296 + low;
-      return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
+      return this.words.code(scratchWords[0], scratchWords[1], insert);
     }
     if (this.byValue && isFloatToo(low, upper)) {
       scratch[0] = upper * 4294967296 + low;
-      return this.words.code(scratchWords[0]!, scratchWords[1]!, insert);
+      return this.words.code(scratchWords[0], scratchWords[1], insert);
     }
     const isHuge = !signed && upper > 0x7fffffff;
     const { size } = this.words;
@@ -163,7 +163,7 @@ export class NumberTable {
     if (this.bigs + this.huges > 0)
       for (let code = 0; code < out.length; code++)
         if (kinds[code] !== floatKind)
-          out[code] = Number(kinds[code] === hugeKind ? BigInt.asUintN(64, wide[code]!) : wide[code]);
+          out[code] = Number(kinds[code] === hugeKind ? BigInt.asUintN(64, wide[code]) : wide[code]);
     return out;
   }
   /** The integer of each code; `unsigned`: none is below 0. */
@@ -173,7 +173,7 @@ export class NumberTable {
     if (this.bigs + this.huges === 0 && !(this.byValue && out.some(isBigInteger))) return out;
     const wide = unsigned ? new BigUint64Array(bits.buffer) : new BigInt64Array(bits.buffer);
     for (let code = 0; code < out.length; code++)
-      if (kinds[code] === floatKind) wide[code] = Number.isInteger(out[code]) ? BigInt(out[code]!) : 0n;
+      if (kinds[code] === floatKind) wide[code] = Number.isInteger(out[code]) ? BigInt(out[code]) : 0n;
     return wide;
   }
   /** The bits of each code, and their kinds. */
@@ -181,8 +181,8 @@ export class NumberTable {
     const { first, second, kinds } = this.words.words();
     const bits = new Uint32Array(this.size * 2);
     for (let code = 0; code < first.length; code++) {
-      bits[2 * code] = first[code]!;
-      bits[2 * code + 1] = second[code]!;
+      bits[2 * code] = first[code];
+      bits[2 * code + 1] = second[code];
     }
     return { bits, kinds };
   }

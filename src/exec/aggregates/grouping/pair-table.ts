@@ -50,7 +50,7 @@ export class PairTable {
     const { slots, mask } = this;
     const above = kind << kindShift;
     let slot = hashOf(a, b) & mask;
-    for (let at = slot * slotWords, code = slots[at + 2]!; code !== 0; at = slot * slotWords, code = slots[at + 2]!) {
+    for (let at = slot * slotWords, code = slots[at + 2]; code !== 0; at = slot * slotWords, code = slots[at + 2]) {
       if (slots[at] === a && slots[at + 1] === b && (code ^ above) >>> kindShift === 0) return (code & codeMask) - 1;
       slot = (slot + 1) & mask;
     }
@@ -78,11 +78,11 @@ export class PairTable {
     const second = new Uint32Array(size);
     const kinds = new Uint8Array(size);
     for (let at = 0; at < slots.length; at += slotWords) {
-      const last = slots[at + 2]!;
+      const last = slots[at + 2];
       if (last === 0) continue;
       const code = (last & codeMask) - 1;
-      first[code] = slots[at]!;
-      second[code] = slots[at + 1]!;
+      first[code] = slots[at];
+      second[code] = slots[at + 1];
       kinds[code] = last >>> kindShift;
     }
     return { first, second, kinds };
@@ -97,19 +97,19 @@ export class PairTable {
   ): Uint32Array {
     let { slots, mask } = this;
     for (let i = 0; i < length; i++) {
-      const x = a[i]!;
-      const y = b[i]!;
+      const x = a[i];
+      const y = b[i];
       if (x === none || y === none) {
         out[i] = none;
         continue;
       }
       let slot = hashOf(x, y) & mask;
       let at = slot * slotWords;
-      let code = slots[at + 2]!;
+      let code = slots[at + 2];
       while (code !== 0 && (slots[at] !== x || slots[at + 1] !== y)) {
         slot = (slot + 1) & mask;
         at = slot * slotWords;
-        code = slots[at + 2]!;
+        code = slots[at + 2];
       }
       if (code === 0 && insert) {
         code = this.add(slot, x, y, 0) + 1;
@@ -124,10 +124,10 @@ export class PairTable {
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += slotWords) {
-    const code = from[k + 2]!;
+    const code = from[k + 2];
     if (code === 0) continue;
-    const a = from[k]!;
-    const b = from[k + 1]!;
+    const a = from[k];
+    const b = from[k + 1];
     let slot = hashOf(a, b) & mask;
     while (to[slot * slotWords + 2] !== 0) slot = (slot + 1) & mask;
     to[slot * slotWords] = a;

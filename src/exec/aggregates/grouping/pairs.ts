@@ -60,7 +60,7 @@ export class ArgumentState implements AggregateState {
       checkStop();
       if (marks[i] === 0) continue;
       const by = knownValue(valueAt(bys, i));
-      if (this.isBetter(ids[i]!, by)) this.best.set(ids[i]!, { value: knownValue(valueAt(values, i)), by });
+      if (this.isBetter(ids[i], by)) this.best.set(ids[i], { value: knownValue(valueAt(values, i)), by });
     }
   }
   private isBetter(group: number, by: Value): boolean {
@@ -71,7 +71,7 @@ export class ArgumentState implements AggregateState {
   }
   merge(other: AggregateState, map: Uint32Array): void {
     for (const [g, entry] of (other as ArgumentState).best) {
-      const to = map[g]!;
+      const to = map[g];
       if (to !== none && this.isBetter(to, entry.by)) this.best.set(to, entry);
     }
   }
@@ -112,7 +112,7 @@ export class TextState implements AggregateState {
       const text = underValue(valueAt(texts, i));
       const by = underValue(valueAt(own, i));
       if (typeof text.data === 'string')
-        this.add(ids[i]!, text.data, by.type === types.string ? (by.data as string) : undefined);
+        this.add(ids[i], text.data, by.type === types.string ? (by.data as string) : undefined);
     }
   }
   private add(group: number, text: string, separator: string | undefined): void {
@@ -124,8 +124,8 @@ export class TextState implements AggregateState {
     const from = other as TextState;
     const texts = from.texts.finish() as BytesVector;
     for (let i = 0; i < from.ids.length; i++) {
-      const group = from.ids.array[i]!;
-      const to = map[group]!;
+      const group = from.ids.array[i];
+      const to = map[group];
       if (to !== none) this.add(to, textAt(texts, i), from.separators.get(group));
     }
   }
@@ -138,8 +138,8 @@ export class TextState implements AggregateState {
       const joined = new TextPieces('string_agg');
       const by = this.separators.get(g) ?? ',';
       empty[g] = offsets[g] === offsets[g + 1] ? 1 : 0;
-      for (let at = offsets[g]!; at < offsets[g + 1]!; at++)
-        joined.add(at === offsets[g] ? textAt(texts, rows[at]!) : by + textAt(texts, rows[at]!));
+      for (let at = offsets[g]; at < offsets[g + 1]; at++)
+        joined.add(at === offsets[g] ? textAt(texts, rows[at]) : by + textAt(texts, rows[at]));
       out.text(joined.text());
     }
     return overlay(out.finish(), empty, nulls(groups));

@@ -74,16 +74,16 @@ const eachTagged = (
   rows: Uint32Array | undefined,
 ): void => {
   const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (let i = 0; i < length; i++) counts[tags[i]]++;
   for (const [tag, part] of parts.entries()) {
-    const count = counts[tag]!;
+    const count = counts[tag];
     if (count === 0) continue;
     const own = new Uint32Array(count);
     const index = new Uint32Array(count);
     for (let i = 0, n = 0; i < length; i++) {
       if (tags[i] !== tag) continue;
-      own[n] = rows ? rows[i]! : i;
-      index[n++] = slots[i]!;
+      own[n] = rows ? rows[i] : i;
+      index[n++] = slots[i];
     }
     eachPart(gather(part, index), visit, own);
   }

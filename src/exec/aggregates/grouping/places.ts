@@ -38,7 +38,7 @@ export class PlaceState implements AggregateState {
     const rows: number[] = [];
     for (let k = 0; k < length; k++) {
       const i = isLast ? length - 1 - k : k;
-      const g = ids[i]!;
+      const g = ids[i];
       if (isLast ? seen.has(g) : places[g] !== 0) continue;
       if (isLast) seen.add(g);
       if (table?.[i] === kinds.null || table?.[i] === kinds.missing) places[g] = nullPlace;
@@ -58,7 +58,7 @@ export class PlaceState implements AggregateState {
     const all = concat(this.kept);
     const rows: number[] = [];
     for (let g = 0; g < this.groups; g++)
-      if (places[g] !== 0 && places[g] !== nullPlace) places[g] = rows.push(places[g]! - 1);
+      if (places[g] !== 0 && places[g] !== nullPlace) places[g] = rows.push(places[g] - 1);
     this.kept = [];
     this.count = this.size = 0;
     if (rows.length > 0) this.keep(flatten(take(all, Uint32Array.from(rows))));
@@ -70,8 +70,8 @@ export class PlaceState implements AggregateState {
     this.count += from.count;
     this.size += from.size;
     for (let g = 0; g < groups; g++) {
-      const to = map[g]!;
-      const place = from.places[g]!;
+      const to = map[g];
+      const place = from.places[g];
       if (to !== none && place !== 0 && (this.isLast || this.places[to] === 0))
         this.places[to] = place === nullPlace ? place : base + place;
     }

@@ -32,8 +32,8 @@ export class RowTable {
     const { rows, words, size } = this;
     const out = new Uint32Array(typeof of === 'number' ? size - of : of.length);
     if (typeof of === 'number')
-      for (let i = 0, from = of * words + at; i < out.length; i++, from += words) out[i] = rows[from]!;
-    else for (let i = 0; i < out.length; i++) out[i] = rows[of[i]! * words + at]!;
+      for (let i = 0, from = of * words + at; i < out.length; i++, from += words) out[i] = rows[from];
+    else for (let i = 0; i < out.length; i++) out[i] = rows[of[i] * words + at];
     return out;
   }
 
@@ -43,10 +43,10 @@ export class RowTable {
       const rows = Math.min(stretchRows, length - from);
       this.lookUpFirst(given, from, rows);
       for (let i = 0; i < rows; i++) {
-        const code = codesOf[i]!;
+        const code = codesOf[i];
         const at = (from + i) * this.words;
         out[from + i] =
-          code !== none && this.same(code, given, at) ? code : this.codeOf(hashesOf[i]!, given, at, insert);
+          code !== none && this.same(code, given, at) ? code : this.codeOf(hashesOf[i], given, at, insert);
       }
     }
     return out;
@@ -55,13 +55,13 @@ export class RowTable {
     const { slots, mask, words } = this;
     for (let i = 0, at = from * words; i < count; i++) {
       let h = 0;
-      for (const end = at + words; at < end; at++) h = Math.imul(h ^ given[at]! ^ (h >>> 15), 0x9e3779b1);
+      for (const end = at + words; at < end; at++) h = Math.imul(h ^ given[at] ^ (h >>> 15), 0x9e3779b1);
       hashesOf[i] = mix(h);
     }
     for (let i = 0; i < count; i++) {
-      const hash = hashesOf[i]!;
+      const hash = hashesOf[i];
       const at = 2 * (hash & mask);
-      const code = slots[at + 1]!;
+      const code = slots[at + 1];
       // An empty slot's 0 is `none` that way.
       codesOf[i] = slots[at] === hash ? code - 1 : none;
     }
@@ -74,7 +74,7 @@ export class RowTable {
   private codeOf(hash: number, given: Uint32Array, from: number, insert: boolean): number {
     const { slots, mask } = this;
     let at = hash & mask;
-    for (let code = slots[2 * at + 1]!; code !== 0; code = slots[2 * at + 1]!) {
+    for (let code = slots[2 * at + 1]; code !== 0; code = slots[2 * at + 1]) {
       if (slots[2 * at] === hash && this.same(code - 1, given, from)) return code - 1;
       at = (at + 1) & mask;
     }
@@ -91,7 +91,7 @@ export class RowTable {
       wider.set(this.rows);
       this.rows = wider;
     }
-    for (const end = to + words; to < end; to++) this.rows[to] = given[from++]!;
+    for (const end = to + words; to < end; to++) this.rows[to] = given[from++];
     if (this.size * 3 > (this.mask + 1) * 2) this.grow();
     return code;
   }
@@ -105,9 +105,9 @@ export class RowTable {
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += 2) {
-    const code = from[k + 1]!;
+    const code = from[k + 1];
     if (code === 0) continue;
-    const hash = from[k]!;
+    const hash = from[k];
     let at = hash & mask;
     while (to[2 * at + 1] !== 0) at = (at + 1) & mask;
     to[2 * at] = hash;

@@ -77,7 +77,7 @@ export class ShareIds {
 
   one(group: number, groups: number): number {
     this.widen(groups);
-    const known = this.map[group]!;
+    const known = this.map[group];
     if (known !== none) return known;
     this.order.push(group);
     return (this.map[group] = this.order.length - 1);
@@ -88,8 +88,8 @@ export class ShareIds {
     const { map, order } = this;
     const out = scratch(ids.length);
     for (let i = 0; i < ids.length; i++) {
-      const g = ids[i]!;
-      let own = map[g]!;
+      const g = ids[i];
+      let own = map[g];
       if (own === none) {
         own = map[g] = order.length;
         order.push(g);
@@ -129,7 +129,7 @@ export class KeyBook {
   /** Notes the keys that came; before `groupsOf` is asked for any share of that store. */
   note({ store, start, keys }: ShareKeys): void {
     const known = this.storeOf(store);
-    if (keys.length > 0) known.chunks.push({ start, end: start + keys[0]!.length, keys });
+    if (keys.length > 0) known.chunks.push({ start, end: start + keys[0].length, keys });
   }
 
   /** The groups of the table for the groups of a share. */
@@ -139,7 +139,7 @@ export class KeyBook {
     const out = new Uint32Array(order.length);
     const unknown: number[] = [];
     for (let i = 0; i < order.length; i++) {
-      const group = known.map[order[i]!] ?? none;
+      const group = known.map[order[i]] ?? none;
       if (group === none) unknown.push(i);
       else out[i] = group;
     }
@@ -147,7 +147,7 @@ export class KeyBook {
     return out;
   }
   private add(known: Known, order: Uint32Array, unknown: readonly number[], table: GroupTable, out: Uint32Array): void {
-    const numbers = Uint32Array.from(unknown, (i) => order[i]!);
+    const numbers = Uint32Array.from(unknown, (i) => order[i]);
     const chunk = chunkOf(known, numbers);
     const rows = numbers.map((n) => n - chunk.start);
     const groups = table.ids(
@@ -160,7 +160,7 @@ export class KeyBook {
       known.map = wider;
     }
     unknown.forEach((at, k) => {
-      out[at] = known.map[numbers[k]!] = groups[k]!;
+      out[at] = known.map[numbers[k]] = groups[k];
     });
   }
 
@@ -180,7 +180,7 @@ const chunkOf = (known: Known, numbers: Uint32Array): Chunk => {
   const all: Chunk = {
     start: first!.start,
     end: chunks.at(-1)!.end,
-    keys: first!.keys.map((_, k) => concat(chunks.map((c) => c.keys[k]!))),
+    keys: first!.keys.map((_, k) => concat(chunks.map((c) => c.keys[k]))),
   };
   known.chunks = [all];
   return all;

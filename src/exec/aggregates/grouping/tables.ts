@@ -16,7 +16,7 @@ import { mix, none } from './pair-table.ts';
 export const lookUp = (table: Uint32Array, index: Uint32Array, out: Uint32Array): boolean => {
   let seen = 0;
   for (let i = 0; i < out.length; i++) {
-    const code = table[index[i]!]!;
+    const code = table[index[i]];
     out[i] = code;
     seen |= code;
   }
@@ -38,7 +38,7 @@ const hashBytes = (bytes: Uint8Array, words: DataView, start: number, end: numbe
     h ^= h >>> 15;
     at += 4;
   }
-  for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
+  for (; at < end; at++) h = Math.imul(h ^ bytes[at], 0x01000193);
   return mix(h ^ Math.imul(k, 31));
 };
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -65,7 +65,7 @@ const copyRun = (
   let k = start;
   let n = at;
   for (; n + 4 <= end; k += 4, n += 4) toWords.setInt32(n, fromWords.getInt32(k, true), true);
-  for (; n < end; n++) to[n] = from[k++]!;
+  for (; n < end; n++) to[n] = from[k++];
 };
 
 /**
@@ -83,16 +83,16 @@ class Texts {
     const size = end - start;
     if (this.chunks.length === 0 || this.used + size > this.chunks.at(-1)!.length) this.reserve(size);
     const last = this.chunks.length - 1;
-    const chunk = this.chunks[last]!;
+    const chunk = this.chunks[last];
     const at = this.used;
-    copyRun(source, sourceWords, start, chunk, this.words[last]!, at, at + size);
+    copyRun(source, sourceWords, start, chunk, this.words[last], at, at + size);
     this.used += size;
     return last * chunkBytes + at;
   }
   /** Makes room for one more run: the first chunk grows until it is whole, then there are others. */
   private reserve(size: number): void {
     const { chunks } = this;
-    const first = chunks.length === 1 ? chunks[0]! : undefined;
+    const first = chunks.length === 1 ? chunks[0] : undefined;
     const wider = Math.max(firstChunkBytes, (first?.length ?? 0) * 2);
     if (chunks.length === 0 || (first && wider <= chunkBytes && this.used + size <= chunkBytes)) {
       const chunk = this.made(Math.max(wider, Math.min(chunkBytes, 2 ** Math.ceil(Math.log2(this.used + size))), size));
@@ -121,15 +121,15 @@ class Texts {
     codes: Uint32Array,
   ): { readonly bytes: Uint8Array<ArrayBuffer>; readonly offsets: Uint32Array<ArrayBuffer> } {
     const offsets = new Uint32Array(codes.length + 1);
-    for (let i = 0; i < codes.length; i++) offsets[i + 1] = offsets[i]! + places[2 * codes[i]! + 1]!;
-    const size = offsets[codes.length]!;
+    for (let i = 0; i < codes.length; i++) offsets[i + 1] = offsets[i] + places[2 * codes[i] + 1];
+    const size = offsets[codes.length];
     charge(size, 'texts that are told apart');
     const bytes = new Uint8Array(size);
     const words = viewOf(bytes);
     for (let i = 0; i < codes.length; i++) {
-      const address = places[2 * codes[i]!]!;
+      const address = places[2 * codes[i]];
       const chunk = address >>> chunkBits;
-      copyRun(this.chunks[chunk]!, this.words[chunk]!, address & chunkMask, bytes, words, offsets[i]!, offsets[i + 1]!);
+      copyRun(this.chunks[chunk], this.words[chunk], address & chunkMask, bytes, words, offsets[i], offsets[i + 1]);
     }
     return { bytes, offsets };
   }
@@ -175,7 +175,7 @@ export class BytesTable {
   private codeOf(hash: number, start: number, end: number, insert: boolean): number {
     const { slots, mask } = this;
     let at = hash & mask;
-    for (let code = slots[2 * at + 1]!; code !== 0; code = slots[2 * at + 1]!) {
+    for (let code = slots[2 * at + 1]; code !== 0; code = slots[2 * at + 1]) {
       if (slots[2 * at] === hash && this.same(code - 1, start, end)) return code - 1;
       at = (at + 1) & mask;
     }
@@ -184,9 +184,9 @@ export class BytesTable {
   private same(code: number, start: number, end: number): boolean {
     const { source, sourceWords, texts } = this;
     const places = this.places.array;
-    if (places[2 * code + 1]! !== end - start) return false;
-    const address = places[2 * code]!;
-    const words = texts.words[address >>> chunkBits]!;
+    if (places[2 * code + 1] !== end - start) return false;
+    const address = places[2 * code];
+    const words = texts.words[address >>> chunkBits];
     let at = address & chunkMask;
     let from = start;
     for (; from + 4 <= end; from += 4, at += 4)
@@ -223,17 +223,17 @@ export class BytesTable {
     this.view(source);
     for (let from = 0; from < length; from += stretchRows) {
       const rows = Math.min(length - from, stretchRows);
-      if (index) for (let i = 0; i < rows; i++) startsOf[i] = offsets[index[from + i]!]!;
-      else for (let i = 0; i < rows; i++) startsOf[i] = offsets[from + i]!;
-      if (index) for (let i = 0; i < rows; i++) endsOf[i] = offsets[index[from + i]! + 1]!;
-      else for (let i = 0; i < rows; i++) endsOf[i] = offsets[from + i + 1]!;
+      if (index) for (let i = 0; i < rows; i++) startsOf[i] = offsets[index[from + i]];
+      else for (let i = 0; i < rows; i++) startsOf[i] = offsets[from + i];
+      if (index) for (let i = 0; i < rows; i++) endsOf[i] = offsets[index[from + i] + 1];
+      else for (let i = 0; i < rows; i++) endsOf[i] = offsets[from + i + 1];
       this.lookUpFirst(rows);
       for (let i = 0; i < rows; i++) {
-        const start = startsOf[i]!;
-        const end = endsOf[i]!;
-        const code = codesOf[i]!;
+        const start = startsOf[i];
+        const end = endsOf[i];
+        const code = codesOf[i];
         out[from + i] =
-          code !== none && this.same(code, start, end) ? code : this.codeOf(hashesOf[i]!, start, end, insert);
+          code !== none && this.same(code, start, end) ? code : this.codeOf(hashesOf[i], start, end, insert);
       }
     }
     return out;
@@ -244,11 +244,11 @@ export class BytesTable {
    */
   private lookUpFirst(rows: number): void {
     const { slots, mask, source, sourceWords } = this;
-    for (let i = 0; i < rows; i++) hashesOf[i] = hashBytes(source, sourceWords, startsOf[i]!, endsOf[i]!);
+    for (let i = 0; i < rows; i++) hashesOf[i] = hashBytes(source, sourceWords, startsOf[i], endsOf[i]);
     for (let i = 0; i < rows; i++) {
-      const hash = hashesOf[i]!;
+      const hash = hashesOf[i];
       const at = 2 * (hash & mask);
-      const code = slots[at + 1]!;
+      const code = slots[at + 1];
       // An empty slot's 0 is `none` that way.
       codesOf[i] = slots[at] === hash ? code - 1 : none;
     }
@@ -264,8 +264,8 @@ const codesOf = new Uint32Array(stretchRows);
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += 2) {
-    const hash = from[k]!;
-    const code = from[k + 1]!;
+    const hash = from[k];
+    const code = from[k + 1];
     if (code === 0) continue;
     let at = hash & mask;
     while (to[2 * at + 1] !== 0) at = (at + 1) & mask;

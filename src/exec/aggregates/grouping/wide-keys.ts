@@ -42,8 +42,8 @@ export class WideKeys {
     const types = columns.map((c) => (c.size >= wideValuesMin ? c.wholeTypes : undefined));
     if (types.every((t) => t === undefined)) return undefined;
     const given = codes();
-    const length = given[0]!.length;
-    const values = columns.map((c, k) => (types[k] ? gather(c.values(), given[k]!) : undefined));
+    const length = given[0].length;
+    const values = columns.map((c, k) => (types[k] ? gather(c.values(), given[k]) : undefined));
     const wide = new WideKeys(
       columns.map((c, k) => {
         const v = values[k];
@@ -67,7 +67,7 @@ export class WideKeys {
     const { words } = this.table;
     const rows = new Uint32Array(length * words);
     this.places.forEach(({ at, numbers: own }, k) => {
-      const column = columns[k]!;
+      const column = columns[k];
       if (column instanceof Uint32Array) place(rows, words, at, column, length);
       else if (column.form === 'number')
         placeNumbers(rows, { words, at, wide: own!.words === 2 }, column.values as Whole, length);
@@ -84,7 +84,7 @@ export class WideKeys {
 
   /** The group of each row; undefined where a key is not of the kind that its column has had so far. */
   codes(keys: readonly Vector[], length: number, insert: boolean, out: Uint32Array): Uint32Array | undefined {
-    const columns = keys.map((k, n) => wholeNumbers(k, this.places[n]!));
+    const columns = keys.map((k, n) => wholeNumbers(k, this.places[n]));
     if (this.places.some((p, k) => p.numbers && !columns[k])) return undefined;
     this.widen(columns, length);
     const { words } = this.table;
@@ -93,7 +93,7 @@ export class WideKeys {
     this.places.forEach(({ codes, at, numbers: own }, k) => {
       if (own) placeNumbers(rows, { words, at, wide: own.words === 2 }, columns[k]!, length);
       else {
-        const column = codes.codes(keys[k]!, insert, false);
+        const column = codes.codes(keys[k], insert, false);
         place(rows, words, at, column, length);
         if (!insert && column.includes(none)) unknown = merged(unknown, column);
       }
@@ -156,16 +156,16 @@ const isWhole = (values: NumberArray): values is Whole => !(values instanceof Bi
 /** Whether all numbers fit 32 bits. */
 const isNarrow = (values: Whole, length: number): boolean => {
   if (values instanceof Float64Array) {
-    for (let i = 0; i < length; i++) if ((values[i]! | 0) !== values[i]) return false;
+    for (let i = 0; i < length; i++) if ((values[i] | 0) !== values[i]) return false;
     return true;
   }
   const halves = new Int32Array(values.buffer, values.byteOffset, length * 2);
-  for (let i = 0; i < halves.length; i += 2) if (halves[i]! >> 31 !== halves[i + 1]) return false;
+  for (let i = 0; i < halves.length; i += 2) if (halves[i] >> 31 !== halves[i + 1]) return false;
   return true;
 };
 
 const place = (rows: Uint32Array, words: number, at: number, column: Uint32Array, length: number): void => {
-  for (let i = 0, to = at; i < length; i++, to += words) rows[to] = column[i]!;
+  for (let i = 0, to = at; i < length; i++, to += words) rows[to] = column[i];
 };
 const placeNumbers = (
   rows: Uint32Array,
@@ -175,22 +175,22 @@ const placeNumbers = (
 ): void => {
   if (!(values instanceof Float64Array)) {
     const halves = new Uint32Array(values.buffer, values.byteOffset, length * 2);
-    for (let i = 0, to = at; i < length; i++, to += words) rows[to] = halves[2 * i]!;
-    if (wide) for (let i = 0, to = at + 1; i < length; i++, to += words) rows[to] = halves[2 * i + 1]!;
+    for (let i = 0, to = at; i < length; i++, to += words) rows[to] = halves[2 * i];
+    if (wide) for (let i = 0, to = at + 1; i < length; i++, to += words) rows[to] = halves[2 * i + 1];
     return;
   }
-  for (let i = 0, to = at; i < length; i++, to += words) rows[to] = values[i]!;
-  if (wide) for (let i = 0, to = at + 1; i < length; i++, to += words) rows[to] = Math.floor(values[i]! / 4294967296);
+  for (let i = 0, to = at; i < length; i++, to += words) rows[to] = values[i];
+  if (wide) for (let i = 0, to = at + 1; i < length; i++, to += words) rows[to] = Math.floor(values[i] / 4294967296);
 };
 const narrowNumbers = (low: Uint32Array): Float64Array => {
   const out = new Float64Array(low.length);
-  for (let i = 0; i < out.length; i++) out[i] = low[i]! | 0;
+  for (let i = 0; i < out.length; i++) out[i] = low[i] | 0;
   return out;
 };
 const wideNumbers = (low: Uint32Array, high: Uint32Array): Whole => {
   const out = new Float64Array(low.length);
   for (let i = 0; i < out.length; i++) {
-    const x = (high[i]! | 0) * 4294967296 + low[i]!;
+    const x = (high[i] | 0) * 4294967296 + low[i];
     if (!Number.isSafeInteger(x)) return bigNumbers(low, high);
     out[i] = x;
   }
@@ -199,11 +199,11 @@ const wideNumbers = (low: Uint32Array, high: Uint32Array): Whole => {
 const bigNumbers = (low: Uint32Array, high: Uint32Array): BigInt64Array => {
   const halves = new Uint32Array(low.length * 2);
   for (let i = 0; i < low.length; i++) {
-    halves[2 * i] = low[i]!;
-    halves[2 * i + 1] = high[i]!;
+    halves[2 * i] = low[i];
+    halves[2 * i + 1] = high[i];
   }
   return new BigInt64Array(halves.buffer);
 };
 /** Rows that have no code in one of the columns or the other. */
 const merged = (unknown: Uint32Array | undefined, column: Uint32Array): Uint32Array =>
-  unknown ? unknown.map((x, i) => (x === none ? none : column[i]!)) : column.slice();
+  unknown ? unknown.map((x, i) => (x === none ? none : column[i])) : column.slice();

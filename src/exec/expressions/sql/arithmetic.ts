@@ -162,8 +162,8 @@ const days = (v: Vector): Vector => {
   const out = new NumberBuilder(types.duration);
   if (flat.form !== 'number') return v;
   for (let i = 0; i < flat.length; i++) {
-    const nanos = BigInt(flat.values[i]!) * nanosOfDay;
-    if (!fitsInt64(nanos)) throw overflow(`${flat.values[i]!} days`, types.duration);
+    const nanos = BigInt(flat.values[i]) * nanosOfDay;
+    if (!fitsInt64(nanos)) throw overflow(`${flat.values[i]} days`, types.duration);
     out.push(integer(nanos));
   }
   return out.finish();
@@ -174,7 +174,7 @@ const moved = (operator: '+' | '-', times: Vector, spans: Vector, length: number
   const flat = flatten(times);
   const bad = new Uint8Array(length);
   if (flat.form !== 'number') return result;
-  for (let i = 0; i < length; i++) bad[i] = BigInt(flat.values[i]!) % nanosOfDay === 0n ? 0 : 1;
+  for (let i = 0; i < length; i++) bad[i] = BigInt(flat.values[i]) % nanosOfDay === 0n ? 0 : 1;
   return bad.includes(1)
     ? overlay(
         result,

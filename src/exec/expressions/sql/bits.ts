@@ -28,7 +28,7 @@ const ofNumber = ({ type, values }: NumberVector, i: number): string | undefined
   if (type === types.float64) view.setFloat64(0, values[i] as number);
   else if (type === types.float32) view.setFloat32(0, values[i] as number);
   else if (type === types.float16 || type === types.time || type === types.duration) return undefined;
-  else view.setBigInt64(0, BigInt.asIntN(64, BigInt(values[i]!) << BigInt(64 - size * 8)));
+  else view.setBigInt64(0, BigInt.asIntN(64, BigInt(values[i]) << BigInt(64 - size * 8)));
   return ofBytes(new Uint8Array(view.buffer, 0, size));
 };
 /** The bits of a row's value; undefined for what has none. */

@@ -111,8 +111,8 @@ const usesAll = ({ codes, values, length }: DictionaryVector): boolean => {
   const seen = new Uint8Array(values.length);
   let left = values.length;
   for (let i = 0; i < length && left > 0; i++) {
-    left -= 1 - seen[codes[i]!]!;
-    seen[codes[i]!] = 1;
+    left -= 1 - seen[codes[i]];
+    seen[codes[i]] = 1;
   }
   return left === 0;
 };
@@ -361,7 +361,7 @@ const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast
 const areSafe = (values: Float64Array, length: number): boolean => {
   let safe = true;
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x !== Math.floor(x) || x > Number.MAX_SAFE_INTEGER || x < -Number.MAX_SAFE_INTEGER || Object.is(x, -0))
       safe = false;
   }
@@ -415,7 +415,7 @@ const cutTimes = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Ve
   const bad = new Uint8Array(v.length);
   const size = BigInt(unit);
   for (let i = 0; i < v.length; i++) {
-    const x = typeof v.values[i] === 'number' && half === 0 ? v.values[i] : BigInt(v.values[i]!) + BigInt(half);
+    const x = typeof v.values[i] === 'number' && half === 0 ? v.values[i] : BigInt(v.values[i]) + BigInt(half);
     if (typeof x === 'number') out.push(Math.floor(x / unit) * unit);
     else {
       const rest = x % size;
@@ -448,7 +448,7 @@ const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast
   }
   if (v.form !== 'number' || (v.type !== types.time && v.type !== types.duration)) return refuse(v, type, cast);
   const unit = 10n ** BigInt(9 - type.digits);
-  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]!), unit))));
+  return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]), unit))));
 };
 const toBits = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   const list = Array.from({ length: v.length }, (_, i) => bitsAt(v, i));
@@ -549,7 +549,7 @@ const toDecimal = (v: FlatVector, type: SqlType & { readonly kind: 'decimal' }, 
   const unitsMax = 10 ** Math.min(type.precision, digitsExact);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
-    const x = decimalOfNumber(v.values[i]!, by, unitsMax) ?? decimalOf(read(i), type);
+    const x = decimalOfNumber(v.values[i], by, unitsMax) ?? decimalOf(read(i), type);
     if (typeof x === 'number') out[i] = x;
     else if (x === undefined) bad[i] = 1;
     else {
@@ -576,17 +576,16 @@ const toText = (v: FlatVector, { from }: SqlCast): Vector => {
 /** The cast of what is inside a value. */
 const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => ({ ...cast, inside: true });
 const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
-  const start = v.offsets[0]!;
+  const start = v.offsets[0];
   const offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start);
   const { length } = type;
   const bad = new Uint8Array(v.length);
-  if (length !== undefined)
-    for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1]! - offsets[i]! === length ? 0 : 1;
+  if (length !== undefined) for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1] - offsets[i] === length ? 0 : 1;
   const cells = tidy(castRows(itemsOf(v, v.items), type.element, withoutFrom(cast)));
   return settle(listsOf('array', offsets, cells, v.length, modelType(type.element)), bad, v, type, cast);
 };
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
-  const start = v.offsets[0]!;
+  const start = v.offsets[0];
   const offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start);
   const inner = withoutFrom(cast);
   const model = modelType(type);
@@ -602,7 +601,7 @@ const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: S
 const markKeys = (offsets: Uint32Array, keys: Vector, bad: Uint8Array): void => {
   for (let i = 0; i < bad.length; i++) {
     const seen = new Set<string>();
-    for (let at = offsets[i]!; at < offsets[i + 1]!; at++) {
+    for (let at = offsets[i]; at < offsets[i + 1]; at++) {
       checkStopAt(at);
       const key = underValue(valueAt(keys, at));
       const text = supText(key);
@@ -634,7 +633,7 @@ const insides = <T>(
     checkStopAt(i);
     const found = parse(textAt(v, i));
     bad[i] = found ? 0 : 1;
-    offsets[i + 1] = offsets[i]! + (found?.length ?? 0);
+    offsets[i + 1] = offsets[i] + (found?.length ?? 0);
     return found ?? [];
   });
   return { parts: rows.flat(), offsets, bad, rows };
@@ -669,7 +668,7 @@ const byPlace = (
   row: readonly (string | null)[] | undefined,
   { fields }: SqlType & { readonly kind: 'struct' },
 ): readonly (readonly [string, string | null])[] | undefined =>
-  row?.length === fields.length ? row.map((x, k) => [fields[k]!.name, x] as const) : undefined;
+  row?.length === fields.length ? row.map((x, k) => [fields[k].name, x] as const) : undefined;
 const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
   const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '='));
   const inner = withoutFrom(cast);

@@ -147,8 +147,8 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
     const most = unitsMax / by;
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]!;
-      const y = b[i]!;
+      const x = a[i];
+      const y = b[i];
       if (x < most && x > -most && y < most && y > -most) out[i] = ((x + y) * by + rounder - rounder) / by;
       else (unsure ??= []).push(i);
     }
@@ -158,8 +158,8 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
     const most = unitsMax / by;
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]!;
-      const y = b[i]!;
+      const x = a[i];
+      const y = b[i];
       if (x < most && x > -most && y < most && y > -most) out[i] = ((x - y) * by + rounder - rounder) / by;
       else (unsure ??= []).push(i);
     }
@@ -168,7 +168,7 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
   '*': (a, b, by, out) => {
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
-      const units = a[i]! * b[i]! * by;
+      const units = a[i] * b[i] * by;
       if (units < unitsMax && units > -unitsMax) out[i] = (units + rounder - rounder) / by;
       else (unsure ??= []).push(i);
     }
@@ -178,8 +178,8 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
   '/': (a, b, _by, out) => {
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]!;
-      if (x < unitsMax && x > -unitsMax) out[i] = x / b[i]! + 0;
+      const x = a[i];
+      if (x < unitsMax && x > -unitsMax) out[i] = x / b[i] + 0;
       else (unsure ??= []).push(i);
     }
     return unsure ?? sure;
@@ -188,8 +188,8 @@ const loops: Readonly<Record<ArithmeticOperator, Loop>> = {
   '%': (a, b, by, out) => {
     let unsure: number[] | undefined;
     for (let i = 0; i < out.length; i++) {
-      const x = a[i]! * by;
-      const y = b[i]! * by;
+      const x = a[i] * by;
+      const y = b[i] * by;
       if (x < unitsMax && x > -unitsMax && y < unitsMax && y > -unitsMax)
         out[i] = ((x + rounder - rounder) % (y + rounder - rounder)) / by + 0;
       else (unsure ??= []).push(i);

@@ -113,7 +113,7 @@ const byValues = (args: readonly Vector[], call: ByValue, evaluate: Evaluate): V
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
     const values = args.map((arg) => knownValue(valueAt(arg, i)));
-    const first = values[0]!;
+    const first = values[0];
     if (!values.some((v) => isLongDecimal(v.type))) out.append(valueAt(plain, i));
     else if (first.type === types.null && values.length === 1) out.append(nullValue);
     else out.append(call(values));

@@ -59,7 +59,7 @@ const split = (text: string, sign: string, most = Infinity): readonly string[] |
   let start = 0;
   let quote = '';
   for (let i = 0; i < text.length; i++) {
-    const c = text[i]!;
+    const c = text[i];
     if (c === '\\' && (quote !== '' || isQuote(text[i + 1]))) i++;
     else if (quote !== '') quote = c === quote ? '' : quote;
     else if (isQuote(c)) quote = c;
@@ -84,7 +84,7 @@ const unquoted = (text: string): string => {
   let out = '';
   let quote = '';
   for (let i = 0; i < text.length; i++) {
-    const c = text[i]!;
+    const c = text[i];
     if (c === '\\' && (quote !== '' || isQuote(text[i + 1]))) out += text[++i] ?? '';
     else if (quote === '' && isQuote(c)) quote = c;
     else if (c === quote) quote = '';

@@ -54,14 +54,14 @@ const roundedDecimal = ({ negative, digits, exponent }: Decimal): bigint | undef
 };
 const roundedDigits = (digits: string, dropped: number): bigint => {
   if (dropped > digits.length) return 0n;
-  return BigInt(digits.slice(0, digits.length - dropped) || '0') + (digits[digits.length - dropped]! >= '5' ? 1n : 0n);
+  return BigInt(digits.slice(0, digits.length - dropped) || '0') + (digits[digits.length - dropped] >= '5' ? 1n : 0n);
 };
 
 /** A whole number: fractions and exponents are rounded, halves away from zero. */
 export const sqlInteger = (text: string): bigint | undefined => {
   const plain = text.trim();
   const prefixed = prefixedSyntax.exec(plain);
-  if (prefixed) return BigInt(prefixed[2]!) * (prefixed[1] === '-' ? -1n : 1n);
+  if (prefixed) return BigInt(prefixed[2]) * (prefixed[1] === '-' ? -1n : 1n);
   const decimal = decimalOfText(plain);
   return decimal && roundedDecimal(decimal);
 };
@@ -129,7 +129,7 @@ export const sqlFloatText = (x: number, bits: number): string => {
   const sign = negative ? '-' : '';
   if (exponent < -4 || exponent > 15) {
     const power = Math.abs(exponent);
-    return `${sign}${digits[0]!}${digits.length > 1 ? `.${digits.slice(1)}` : ''}e${exponent < 0 ? '-' : '+'}${power < 10 ? '0' : ''}${power}`;
+    return `${sign}${digits[0]}${digits.length > 1 ? `.${digits.slice(1)}` : ''}e${exponent < 0 ? '-' : '+'}${power < 10 ? '0' : ''}${power}`;
   }
   if (exponent < 0) return `${sign}0.${'0'.repeat(-exponent - 1)}${digits}`;
   const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, '0');
@@ -217,7 +217,7 @@ export const sqlText = (v: Value): string => {
       return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
     case 'record':
       return isRow(type)
-        ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k]!.type, data: x ?? null })).join(', ')})`
+        ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k].type, data: x ?? null })).join(', ')})`
         : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
     case 'map':
       return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;

@@ -25,7 +25,7 @@ export const order = (left: Value, right: Value): number => {
   if (!of || !others || a.type.kind !== b.type.kind) return compareValues(a, b);
   for (let i = 0; i < Math.min(of.length, others.length); i++) {
     checkStopAt(i);
-    const found = order(of[i]!, others[i]!);
+    const found = order(of[i], others[i]);
     if (found !== 0) return found;
   }
   return of.length - others.length;

@@ -17,10 +17,10 @@ const boundsOf = ({ unsigned }: WideType): { readonly low: bigint; readonly high
   unsigned ? { low: 0n, high: halfOf * 2n - 1n } : { low: -halfOf, high: halfOf - 1n };
 /** The whole number of a row, not yet of any width; undefined for what is none. */
 const wholeAt = (v: FlatVector, i: number): bigint | undefined => {
-  if (v.form === 'bool') return BigInt(v.values[i]!);
+  if (v.form === 'bool') return BigInt(v.values[i]);
   if (v.form === 'bytes') return v.type === types.string ? scaledDecimal(textAt(v, i), 0) : undefined;
   if (v.form !== 'number' || v.type === types.time || v.type === types.duration) return undefined;
-  const x = v.values[i]!;
+  const x = v.values[i];
   if (!isFloat(v.type)) return BigInt(x);
   return Number.isFinite(x) ? scaledDecimal(decimalFloatText(Number(x), bitsOf(v.type)), 0) : undefined;
 };

@@ -50,7 +50,7 @@ export const joinedElements: Kernel = (args, length) => {
   return textOf((i) => {
     const parts: string[] = [];
     let size = 0;
-    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
+    for (let at = v.offsets[i]; at < v.offsets[i + 1]; at++) {
       checkStopAt(at);
       const part = textIn(items, at) ?? instead?.(i);
       if (part === undefined) continue;
@@ -99,7 +99,7 @@ const rangeKernel =
     return overlay(
       listsOf('array', offsets, items.finish(), length, types.int64),
       marks,
-      wrapErrors(`${name}: more than ${countMax} numbers`, args[0]!),
+      wrapErrors(`${name}: more than ${countMax} numbers`, args[0]),
     );
   };
 const countIn = (start: bigint, end: bigint, step: bigint, withEnd: boolean): number => {

@@ -25,12 +25,12 @@ import { aliasOf, byKernel, byVectors, refused, type Evaluate, type FunctionRow,
 
 const runs = (offsets: Uint32Array, length: number): Float64Array => {
   const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
+  for (let i = 0; i < length; i++) out[i] = offsets[i + 1] - offsets[i];
   return out;
 };
 const codePoints = (v: BytesVector): Float64Array => {
   const out = new Float64Array(v.length);
-  for (let i = 0; i < v.length; i++) out[i] = charactersIn(v.bytes, v.offsets[i]!, v.offsets[i + 1]!);
+  for (let i = 0; i < v.length; i++) out[i] = charactersIn(v.bytes, v.offsets[i], v.offsets[i + 1]);
   return out;
 };
 const sizeOfType = (type: Type): number => {
@@ -138,7 +138,7 @@ const rowsThat = (
   eachPart(v, (p, rows) => {
     part(p)?.forEach((mark, i) => {
       if (mark === 0) return;
-      marks[rows ? rows[i]! : i] = 1;
+      marks[rows ? rows[i] : i] = 1;
       isAny = true;
     });
   });

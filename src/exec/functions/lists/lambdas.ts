@@ -36,15 +36,15 @@ const elementsIn = (
   readonly places: Float64Array;
   readonly offsets: Uint32Array;
 } => {
-  const start = v.offsets[0]!;
-  const size = v.offsets[v.length]! - start;
+  const start = v.offsets[0];
+  const size = v.offsets[v.length] - start;
   const rows = new Uint32Array(size);
   const places = new Float64Array(size);
   const index = new Uint32Array(size);
   for (let i = 0, at = 0; i < v.length; i++) {
-    for (let k = v.offsets[i]!; k < v.offsets[i + 1]!; k++) {
+    for (let k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
       rows[at] = i;
-      places[at] = k - v.offsets[i]! + 1;
+      places[at] = k - v.offsets[i] + 1;
       index[at++] = k;
     }
   }
@@ -109,8 +109,8 @@ const filtered = (v: ListVector, lambda: CallLambda, _: readonly Vector[], aroun
     ),
   );
   const offsets = new Uint32Array(v.length + 1);
-  for (const at of kept) offsets[rows[at]! + 1]!++;
-  for (let i = 0; i < v.length; i++) offsets[i + 1]! += offsets[i]!;
+  for (const at of kept) offsets[rows[at] + 1]++;
+  for (let i = 0; i < v.length; i++) offsets[i + 1] += offsets[i];
   return listsOf(
     'array',
     offsets,
@@ -130,7 +130,7 @@ const reduced = (
   around: readonly Vector[],
 ): Vector => {
   const { items, offsets } = elementsIn(v);
-  const sizeAt = (i: number): number => offsets[i + 1]! - offsets[i]!;
+  const sizeAt = (i: number): number => offsets[i + 1] - offsets[i];
   const skipped = initial ? 0 : 1;
   const all = Uint32Array.from({ length: v.length }, (_, i) => i);
   const empty = Uint8Array.from(all, (i) => (sizeAt(i) === 0 ? 1 : 0));
@@ -142,13 +142,13 @@ const reduced = (
       ? nulls(v.length)
       : take(
           items,
-          Uint32Array.from(all, (i) => Math.min(offsets[i]!, items.length - 1)),
+          Uint32Array.from(all, (i) => Math.min(offsets[i], items.length - 1)),
         ));
   for (let place = skipped; place < longest; place++) {
     const rows = all.filter((i) => sizeAt(i) > place);
     const elements = take(
       items,
-      Uint32Array.from(rows, (i) => offsets[i]! + place),
+      Uint32Array.from(rows, (i) => offsets[i] + place),
     );
     const index = numbers(types.int64, new Float64Array(rows.length).fill(place + 1));
     const next = tidy(

@@ -52,12 +52,12 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
   if (v.form !== 'list') return wrapErrors('list_aggregate: list argument required', list);
   if (!row || row.signature.argumentsMax < 1 + others.length || row.signature.argumentsMin > 1 + others.length)
     return wrapErrors('list_aggregate: no such aggregate with this number of arguments', names);
-  const start = v.offsets[0]!;
-  const size = v.offsets[v.length]! - start;
+  const start = v.offsets[0];
+  const size = v.offsets[v.length] - start;
   const ids = new Uint32Array(size);
   const index = new Uint32Array(size);
   for (let i = 0, at = 0; i < v.length; i++) {
-    for (let k = v.offsets[i]!; k < v.offsets[i + 1]!; k++) {
+    for (let k = v.offsets[i]; k < v.offsets[i + 1]; k++) {
       ids[at] = i;
       index[at++] = k;
     }
@@ -74,7 +74,7 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
       ids,
       pairs
         ? recordOf(
-            columns.map((values, k) => ({ name: pairFields[k]!, values })),
+            columns.map((values, k) => ({ name: pairFields[k], values })),
             size,
           )
         : items,

@@ -106,8 +106,8 @@ const sliced = (
   // Backwards the range is told from its upper end.
   const [start, end] =
     by > 0 ? rangeOf(from, to, size) : rangeOf(to === openBound ? 1 : to, from === -openBound ? size : from, size);
-  if (by > 0) for (let at = start; at <= end; at += by) picked.push(list.values[at]!);
-  else for (let at = end; at >= start; at += by) picked.push(list.values[at]!);
+  if (by > 0) for (let at = start; at <= end; at += by) picked.push(list.values[at]);
+  else for (let at = end; at >= start; at += by) picked.push(list.values[at]);
   return listOf(picked, list.element);
 };
 const slicedText = (s: string, from: number | bigint, to: number | bigint): string => {
@@ -277,11 +277,11 @@ const overNumbers = (
     const [x, y] = [a, b].map((l) => l.values.map((v) => Number(v.data)));
     return combine(x!, y!);
   });
-const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i]!, 0);
+const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
 const cosine = (a: readonly number[], b: readonly number[]): number =>
   Math.min(1, Math.max(-1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))));
 const distance = (a: readonly number[], b: readonly number[]): number =>
-  Math.sqrt(a.reduce((sum, x, i) => sum + (x - b[i]!) ** 2, 0));
+  Math.sqrt(a.reduce((sum, x, i) => sum + (x - b[i]) ** 2, 0));
 
 export const entriesList = (entries: Entries): Value =>
   listOf(

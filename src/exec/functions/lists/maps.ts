@@ -34,7 +34,7 @@ const ofOneWidth = (entries: Entries): Entries => {
 const fromLists = (keys: Items | null = empty, values: Items | null = empty): Value | null | Refusal => {
   if (keys === null || values === null) return null;
   return keys.values.length === values.values.length
-    ? mapOf(keys.values.map((key, i) => [key, values.values[i]!]))
+    ? mapOf(keys.values.map((key, i) => [key, values.values[i]]))
     : unlike;
 };
 const empty: Items = { element: types.null, values: [] };
@@ -46,7 +46,7 @@ const fromEntries = (list: Items): Value | Refusal => {
     if (v.type.kind !== 'record' || v.type.fields.length !== 2) return recordsRequired;
     const [key, value] = v.type.fields.map((f, k) => ({
       type: f.type,
-      data: (v.data as readonly Value['data'][])[k]!,
+      data: (v.data as readonly Value['data'][])[k],
     }));
     entries.push([bare(key!), bare(value!)]);
   }

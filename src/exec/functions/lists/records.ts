@@ -100,7 +100,7 @@ const fieldNamed = (record: Value, name: string): Value | undefined => {
   if (record.type.kind !== 'record') return undefined;
   const i = record.type.fields.findIndex((f) => f.name === name);
   const d = (record.data as readonly (Data | undefined)[])[i];
-  return i < 0 || d === undefined ? undefined : { type: record.type.fields[i]!.type, data: d };
+  return i < 0 || d === undefined ? undefined : { type: record.type.fields[i].type, data: d };
 };
 const unflatten = (v: Value): Value => {
   if (v.type.kind !== 'array') return originalValue(v);
@@ -116,7 +116,7 @@ const unflatten = (v: Value): Value => {
     if (!path) return wrappedError(`invalid key type ${typeText(key.type)}: expected either string or [string]`, item);
     if (path.length === 0) continue;
     // A field may be set again while it is the last one; coming back to an earlier one is a duplicate.
-    if (tree.has(path[0]!) && seen.last !== path[0]) return wrappedError(`duplicate field: ${quoteText(path[0]!)}`, v);
+    if (tree.has(path[0]) && seen.last !== path[0]) return wrappedError(`duplicate field: ${quoteText(path[0])}`, v);
     seen.last = path[0];
     place(tree, path, value);
   }
@@ -133,7 +133,7 @@ const place = (tree: Tree, path: readonly string[], value: Value): void => {
       node = made;
     }
   }
-  node.set(path[path.length - 1]!, value);
+  node.set(path[path.length - 1], value);
 };
 
 // nest_dotted
@@ -176,7 +176,7 @@ const nested = (nodes: readonly Nest[], v: RecordVector): RecordVector => ({
   fields: nodes.map((n) => ({
     name: n.name,
     optional: false,
-    values: n.column === undefined ? nested(n.children, v) : v.fields[n.column]!.values,
+    values: n.column === undefined ? nested(n.children, v) : v.fields[n.column].values,
   })),
 });
 const nestDotted: Kernel = ([arg], length) => {

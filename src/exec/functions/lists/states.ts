@@ -59,10 +59,10 @@ const ofOne = (list: Vector, text: string, states: Vector): Vector => {
   const state = stateFor(row, { ...form, sql: true });
   state.grow(v.length);
   if (v.form === 'list') {
-    const size = v.offsets[v.length]! - v.offsets[0]!;
+    const size = v.offsets[v.length] - v.offsets[0];
     const ids = new Uint32Array(size);
-    for (let i = 0, at = 0; i < v.length; i++) for (let k = v.offsets[i]!; k < v.offsets[i + 1]!; k++) ids[at++] = i;
-    if (size > 0) state.update(ids, tidy(elementsOf(take(v.items, range(v.offsets[0]!, v.offsets[v.length]!)))));
+    for (let i = 0, at = 0; i < v.length; i++) for (let k = v.offsets[i]; k < v.offsets[i + 1]; k++) ids[at++] = i;
+    if (size > 0) state.update(ids, tidy(elementsOf(take(v.items, range(v.offsets[0], v.offsets[v.length])))));
   }
   const result = state.result(v.length);
   return form.scale === undefined ? result : inUnits(result, form, form.scale);

@@ -80,7 +80,7 @@ const filledUp = (text: string, length: Whole): string | Refusal => {
 };
 /** By what the first argument is: texts are bits. */
 const either = (ofNumbers: Kernel, ofBits: Kernel): FunctionRow['make'] =>
-  byKernel((args, length) => (isText(args[0]!) ? ofBits : ofNumbers)(args, length), 'bare');
+  byKernel((args, length) => (isText(args[0]) ? ofBits : ofNumbers)(args, length), 'bare');
 const ofTwo = (
   name: string,
   whole: (a: bigint, b: bigint) => bigint,

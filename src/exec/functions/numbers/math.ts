@@ -32,7 +32,7 @@ const abs: Kernel = ([arg], length) => {
   if (isUnsigned(v.type)) return original(arg!);
   if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
   const out = new BigInt64Array(length);
-  for (let i = 0; i < length; i++) out[i] = v.values[i]! < 0n ? -(v.values[i] as bigint) : (v.values[i] as bigint);
+  for (let i = 0; i < length; i++) out[i] = v.values[i] < 0n ? -(v.values[i] as bigint) : (v.values[i] as bigint);
   return numbers(v.type, out);
 };
 
@@ -126,10 +126,10 @@ const pow: Kernel = (args, length) => {
   if (args.some(isNull)) return nulls(length);
   const other = args.find((a) => !isNumber(a));
   if (other) return wrapErrors('pow: not a number', other);
-  const x = floats(args[0]!, length);
-  const y = floats(args[1]!, length);
+  const x = floats(args[0], length);
+  const y = floats(args[1], length);
   const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = power(x[i]!, y[i]!);
+  for (let i = 0; i < length; i++) out[i] = power(x[i], y[i]);
   return numbers(types.float64, out);
 };
 /** Anything that can be cast to a float counts as a number. */
@@ -151,7 +151,7 @@ const log: Kernel = ([arg], length) => {
     const x = floats(tidy(take(cast, good)), good.length);
     good.forEach((row, k) => {
       bad[row] = 0;
-      if (x[k]! > 0 || Number.isNaN(x[k])) out[row] = Math.log(x[k]!);
+      if (x[k] > 0 || Number.isNaN(x[k])) out[row] = Math.log(x[k]);
       else illegal[row] = 1;
     });
   }
@@ -201,9 +201,9 @@ const numeric = (arg: Value, to: PrimitiveType): Value => {
 const extreme =
   (name: string, better: (x: number | bigint, y: number | bigint) => boolean) =>
   (...args: readonly Value[]): Value => {
-    const type = kindOf(args[0]!);
-    if (!type) return refused(`${name}: not a number`, args[0]!);
-    let best = converted(args[0]!, type)!;
+    const type = kindOf(args[0]);
+    if (!type) return refused(`${name}: not a number`, args[0]);
+    let best = converted(args[0], type)!;
     for (const arg of args.slice(1)) {
       const x = converted(numeric(arg, type), type);
       if (x === undefined) return refused(`${name}: not a number`, arg);

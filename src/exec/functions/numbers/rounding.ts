@@ -52,7 +52,7 @@ const toDigits =
     const out = new NumberBuilder(v.type);
     for (let i = 0; i < length; i++) {
       const to = Number(read(i));
-      const x = v.values[i]!;
+      const x = v.values[i];
       if (isFloat(v.type)) out.push(roundFloat(v.type, toPlaces(Number(x), to, rounding.float)));
       else if (to >= 0) out.push(x);
       else {

@@ -55,7 +55,7 @@ const encodeKsuid = (bytes: Uint8Array): string => {
   let n = BigInt(`0x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex')}`);
   let text = '';
   for (let i = 0; i < ksuidText; i++) {
-    text = digits[Number(n % 62n)]! + text;
+    text = digits[Number(n % 62n)] + text;
     n /= 62n;
   }
   return text;

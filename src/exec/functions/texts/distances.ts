@@ -28,22 +28,22 @@ const damerauLevenshtein = (left: string, right: string): number => {
     checkStop();
     let seen = 0;
     for (let k = 1; k <= b.length; k++) {
-      const row = last.get(b[k - 1]!) ?? 0;
+      const row = last.get(b[k - 1]) ?? 0;
       const column = seen;
       const isSame = a[i - 1] === b[k - 1];
       if (isSame) seen = k;
-      const changed = cost[i * width + k]! + Number(!isSame);
-      const exchanged = cost[row * width + column]! + (i - row - 1) + 1 + (k - column - 1);
+      const changed = cost[i * width + k] + Number(!isSame);
+      const exchanged = cost[row * width + column] + (i - row - 1) + 1 + (k - column - 1);
       cost[(i + 1) * width + k + 1] = Math.min(
         changed,
-        cost[(i + 1) * width + k]! + 1,
-        cost[i * width + k + 1]! + 1,
+        cost[(i + 1) * width + k] + 1,
+        cost[i * width + k + 1] + 1,
         exchanged,
       );
     }
-    last.set(a[i - 1]!, i);
+    last.set(a[i - 1], i);
   }
-  return cost[(a.length + 1) * width + b.length + 1]!;
+  return cost[(a.length + 1) * width + b.length + 1];
 };
 
 /** Shared characters near their places, and how many of them are out of order. */
@@ -59,7 +59,7 @@ const jaro = (left: string, right: string): number => {
     for (let k = Math.max(0, i - reach); k < Math.min(b.length, i + reach + 1); k++) {
       if (taken[k] === 1 || a[i] !== b[k]) continue;
       taken[k] = 1;
-      found.push(a[i]!);
+      found.push(a[i]);
       break;
     }
   }

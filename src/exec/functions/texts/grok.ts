@@ -58,12 +58,12 @@ const compile = (pattern: string, definitions: string): Grok | string => {
   for (const line of definitions.split('\n')) {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);
     if (!m) continue;
-    if (own.has(m[1]!) || Object.hasOwn(grokPatterns, m[1]!)) return 'the pattern already exist';
-    const unknown = [...m[2]!.matchAll(reference)]
-      .map((r) => r[1]!)
+    if (own.has(m[1]) || Object.hasOwn(grokPatterns, m[1])) return 'the pattern already exist';
+    const unknown = [...m[2].matchAll(reference)]
+      .map((r) => r[1])
       .find((name) => !own.has(name) && !Object.hasOwn(grokPatterns, name));
     if (unknown !== undefined) return `the '${unknown}' pattern doesn't exist`;
-    own.set(m[1]!, m[2]!);
+    own.set(m[1], m[2]);
   }
   const names: string[] = [];
   const expanded = expand(pattern, own, names, 0);
@@ -71,7 +71,7 @@ const compile = (pattern: string, definitions: string): Grok | string => {
   try {
     const re = RE2JS.compile(expanded);
     const groups = re.namedGroups();
-    return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`]! })) };
+    return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
   } catch (error) {
     if (error instanceof RE2JSSyntaxException) return error.message;
     throw error;
@@ -90,7 +90,7 @@ const expand = (
   let out = '';
   let done = 0;
   for (const m of pattern.matchAll(reference)) {
-    const body = own.get(m[1]!) ?? (Object.hasOwn(grokPatterns, m[1]!) ? grokPatterns[m[1]!] : undefined);
+    const body = own.get(m[1]) ?? (Object.hasOwn(grokPatterns, m[1]) ? grokPatterns[m[1]] : undefined);
     if (body === undefined) return { problem: `the '${m[1]}' pattern doesn't exist` };
     out += withoutNames(pattern.slice(done, m.index));
     done = m.index + m[0].length;

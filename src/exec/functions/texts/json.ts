@@ -54,7 +54,7 @@ const readPath = (text: string): Path | undefined => {
     if (m[2] !== undefined || m[4] !== undefined) steps.push(each);
     else if (m[5] !== undefined) steps.push(Number(m[5]));
     else if (m[6] !== undefined) steps.push(-Number(m[6]));
-    else steps.push(m[1]?.replace(/\\(.)/g, '$1') ?? m[3]!);
+    else steps.push(m[1]?.replace(/\\(.)/g, '$1') ?? m[3]);
   }
   return { steps, isMany: steps.includes(each) };
 };
@@ -87,7 +87,7 @@ const taken =
           : undefined;
       if (!steps) return noPath;
       const found = at(json, steps);
-      return steps.isMany ? listOf(found.map(write), types.string) : found.length === 0 ? nullValue : write(found[0]!);
+      return steps.isMany ? listOf(found.map(write), types.string) : found.length === 0 ? nullValue : write(found[0]);
     };
     if (!paths) return one(path);
     const all = paths.map(one);
@@ -119,8 +119,8 @@ const objectOf = (...parts: readonly Value[]): Value | Refusal => {
   const entries = new Map<string, Json>();
   if (given.length % 2 === 1) return new Refusal('pairs of a name and a value required');
   for (let i = 0; i < given.length; i += 2) {
-    if (given[i]!.type !== types.string) return new Refusal('pairs of a name and a value required', i);
-    entries.set(given[i]!.data as string, jsonOf(given[i + 1]!));
+    if (given[i].type !== types.string) return new Refusal('pairs of a name and a value required', i);
+    entries.set(given[i].data as string, jsonOf(given[i + 1]));
   }
   return asJson(entries);
 };

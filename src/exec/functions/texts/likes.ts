@@ -28,7 +28,7 @@ const likeExpression = (pattern: string, escape: string): string | undefined => 
   let out = '';
   const characters = [...pattern];
   for (let i = 0; i < characters.length; i++) {
-    const c = characters[i]!;
+    const c = characters[i];
     if (c === escape) {
       const next = characters[++i];
       if (next === undefined) return undefined;

@@ -52,8 +52,8 @@ const inNets = (v: Vector, nets: BytesVector): Uint8Array => {
 /** Bits of a mask given as an address, or -1 if its ones are not all in front. */
 const maskBits = (mask: Uint8Array): number => {
   let bits = 0;
-  while (bits < mask.length * 8 && mask[bits >> 3]! & (0x80 >> (bits & 7))) bits++;
-  for (let i = bits; i < mask.length * 8; i++) if (mask[i >> 3]! & (0x80 >> (i & 7))) return -1;
+  while (bits < mask.length * 8 && mask[bits >> 3] & (0x80 >> (bits & 7))) bits++;
+  for (let i = bits; i < mask.length * 8; i++) if (mask[i >> 3] & (0x80 >> (i & 7))) return -1;
   return bits;
 };
 const networkOf = (of: Value, by?: Value): Value => {
@@ -63,7 +63,7 @@ const networkOf = (of: Value, by?: Value): Value => {
   const ip = address.data as Uint8Array;
   if (!mask) {
     if (ip.length !== 4) return refused('network_of: not an IPv4 address', address);
-    return { type: types.net, data: netOf(ip, ip[0]! < 128 ? 8 : ip[0]! < 192 ? 16 : 24) };
+    return { type: types.net, data: netOf(ip, ip[0] < 128 ? 8 : ip[0] < 192 ? 16 : 24) };
   }
   const both = (): Value =>
     recordValue([

@@ -101,7 +101,7 @@ const regexp: Kernel = (args, length) => {
   const pattern = texts(re!);
   const text = texts(s!);
   return withPatterns('regexp', re!, length, (rows) =>
-    textLists((k) => matchOf(pattern(rows[k]!), text(rows[k]!)), rows.length),
+    textLists((k) => matchOf(pattern(rows[k]), text(rows[k])), rows.length),
   );
 };
 const matchOf = (pattern: string, text: string): readonly string[] => {
@@ -167,7 +167,7 @@ const replacementParts = (by: string, names: Readonly<Record<string, number>>): 
     done = found.index + found[0].length;
     if (name === undefined) out.push('$');
     else if (/^\d+$/.test(name)) out.push(Number(name));
-    else if (Object.hasOwn(names, name)) out.push(names[name]!);
+    else if (Object.hasOwn(names, name)) out.push(names[name]);
   }
   out.push(by.slice(done));
   return out.filter((p) => p !== '');

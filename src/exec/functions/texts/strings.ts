@@ -26,7 +26,7 @@ const stringOf = (text: (i: number) => string, length: number): Vector => {
 };
 
 const isAscii = (v: BytesVector): boolean => {
-  for (let i = v.offsets[0]!, end = v.offsets[v.length]!; i < end; i++) if (v.bytes[i]! >= 0x80) return false;
+  for (let i = v.offsets[0], end = v.offsets[v.length]; i < end; i++) if (v.bytes[i] >= 0x80) return false;
   return true;
 };
 /** Letters by a table of bytes where all rows are ASCII, else one code point after the other. */
@@ -34,9 +34,9 @@ const changeCase = (message: string, table: Uint8Array, change: (character: stri
   onTexts(message, ([arg], length) => {
     const v = flatten(arg!) as BytesVector;
     if (isAscii(v)) {
-      const start = v.offsets[0]!;
-      const bytes = new Uint8Array(v.offsets[length]! - start);
-      for (let i = 0; i < bytes.length; i++) bytes[i] = table[v.bytes[start + i]!]!;
+      const start = v.offsets[0];
+      const bytes = new Uint8Array(v.offsets[length] - start);
+      for (let i = 0; i < bytes.length; i++) bytes[i] = table[v.bytes[start + i]];
       return {
         ...v,
         bytes,
@@ -114,11 +114,11 @@ const levenshtein = (left: string, right: string): number => {
     next[0] = i + 1;
     for (let k = 0; k < b.length; k++) {
       checkStopAt(k);
-      next[k + 1] = Math.min(row[k]! + (a[i] === b[k] ? 0 : 1), row[k + 1]! + 1, next[k]! + 1);
+      next[k + 1] = Math.min(row[k] + (a[i] === b[k] ? 0 : 1), row[k + 1] + 1, next[k] + 1);
     }
     [row, next] = [next, row];
   }
-  return row[b.length]!;
+  return row[b.length];
 };
 
 const join: Kernel = (args, length) => {
@@ -134,7 +134,7 @@ const join: Kernel = (args, length) => {
     const parts: string[] = [];
     const by = between(i);
     let size = 0;
-    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
+    for (let at = v.offsets[i]; at < v.offsets[i + 1]; at++) {
       checkStopAt(at);
       const part = item(at);
       size += part.length + by.length;

@@ -67,7 +67,7 @@ const byteLengths: Kernel = ([arg], length) => {
   if (v.form === 'null') return nulls(length);
   if (v.form !== 'bytes' || v.type !== types.string) return wrapErrors('strlen: string argument required', arg!);
   const sizes = new Float64Array(length);
-  for (let i = 0; i < length; i++) sizes[i] = v.offsets[i + 1]! - v.offsets[i]!;
+  for (let i = 0; i < length; i++) sizes[i] = v.offsets[i + 1] - v.offsets[i];
   return numbers(types.int64, sizes);
 };
 const codePoint = (s: string, none: number): number => firstCodePoint(s) ?? none;

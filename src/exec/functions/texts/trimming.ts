@@ -11,8 +11,8 @@ const blank = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u20
 const withoutBlanks = (text: string, ends: Ends): string => {
   let start = 0;
   let end = text.length;
-  if (ends !== 'start') while (end > 0 && blank.test(text[end - 1]!)) end--;
-  if (ends !== 'end') while (start < end && blank.test(text[start]!)) start++;
+  if (ends !== 'start') while (end > 0 && blank.test(text[end - 1])) end--;
+  if (ends !== 'end') while (start < end && blank.test(text[start])) start++;
   return text.slice(start, end);
 };
 const without = (text: string, characters: ReadonlySet<string>, ends: Ends): string => {
@@ -33,7 +33,7 @@ const without = (text: string, characters: ReadonlySet<string>, ends: Ends): str
   return text.slice(start, end);
 };
 const lastCharacter = (text: string, end: number): string =>
-  text.slice(end - (/[\udc00-\udfff]/.test(text[end - 1]!) ? 2 : 1), end);
+  text.slice(end - (/[\udc00-\udfff]/.test(text[end - 1]) ? 2 : 1), end);
 
 const trimRow = (name: string, ends: Ends, text: string, examples: FunctionRow['examples']): FunctionRow => ({
   name,

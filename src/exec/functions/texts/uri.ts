@@ -70,7 +70,7 @@ const partsOf = (whole: string): Uri | string => {
   }
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(rest);
   if (scheme) {
-    uri.scheme = scheme[1]!.toLowerCase();
+    uri.scheme = scheme[1].toLowerCase();
     rest = rest.slice(scheme[0].length);
   } else if (rest.startsWith(':')) return fail('missing protocol scheme');
   const mark = rest.indexOf('?');
@@ -114,7 +114,7 @@ const readAuthority = (uri: Uri, authority: string, fail: (what: string) => stri
   const place = authority.slice(at + 1);
   const m = /^(\[[^\]]*\]|[^:]*)(?::(.*))?$/s.exec(place);
   if (!m) return fail(`invalid port ${goQuoted(place.slice(place.lastIndexOf(':')))} after host`);
-  const host = unescape(m[1]!, 'path');
+  const host = unescape(m[1], 'path');
   if (host.bad !== undefined) return fail(`invalid URL escape ${goQuoted(host.bad)}`);
   if (/[ <>"]/.test(host.text)) return fail(`invalid character ${goQuoted(/[ <>"]/.exec(host.text)![0])} in host name`);
   uri.host = host.text.startsWith('[') ? host.text.slice(1, -1) : host.text;

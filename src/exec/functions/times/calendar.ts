@@ -319,7 +319,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'dayname(2024-07-30T00:00:00Z)', output: '"Tuesday"' },
       { query: 'dayname(1)', output: 'error({message:"dayname: time argument required",on:1})' },
     ],
-    make: byRow('dayname', ['time'], 'string', (t) => weekdays[momentAt(t).weekday]!),
+    make: byRow('dayname', ['time'], 'string', (t) => weekdays[momentAt(t).weekday]),
   },
   {
     name: 'monthname',
@@ -331,7 +331,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'monthname(2024-07-30T00:00:00Z)', output: '"July"' },
       { query: 'monthname(1)', output: 'error({message:"monthname: time argument required",on:1})' },
     ],
-    make: byRow('monthname', ['time'], 'string', (t) => monthNames[momentAt(t).month - 1]!),
+    make: byRow('monthname', ['time'], 'string', (t) => monthNames[momentAt(t).month - 1]),
   },
   {
     name: 'last_day',

@@ -20,14 +20,14 @@ const weekFrom = (m: FullMoment, first: number): number =>
   Math.floor((m.dayOfYear + 6 - ((m.weekday - first + 7) % 7)) / 7);
 
 const verbs: Readonly<Record<string, (m: FullMoment) => string>> = {
-  a: (m) => weekdays[m.weekday]!.slice(0, 3),
-  A: (m) => weekdays[m.weekday]!,
+  a: (m) => weekdays[m.weekday].slice(0, 3),
+  A: (m) => weekdays[m.weekday],
   w: (m) => String(m.weekday),
   u: (m) => String(isoDay(m)),
   d: (m) => two(m.day),
-  b: (m) => monthNames[m.month - 1]!.slice(0, 3),
-  h: (m) => monthNames[m.month - 1]!.slice(0, 3),
-  B: (m) => monthNames[m.month - 1]!,
+  b: (m) => monthNames[m.month - 1].slice(0, 3),
+  h: (m) => monthNames[m.month - 1].slice(0, 3),
+  B: (m) => monthNames[m.month - 1],
   m: (m) => two(m.month),
   y: (m) => two(((m.year % 100) + 100) % 100),
   Y: (m) => many(m.year, 4),
@@ -67,11 +67,7 @@ export const timeText = (t: Nanos, format: string): string | Refusal => {
   let unknown: string | undefined;
   const text = expanded(format).replace(verbSyntax, (whole, bare: string, verb: string) => {
     if (!Object.hasOwn(verbs, verb)) unknown ??= whole;
-    return Object.hasOwn(verbs, verb)
-      ? bare === '-'
-        ? verbs[verb]!(m).replace(/^0+(?=\d)/, '')
-        : verbs[verb]!(m)
-      : '';
+    return Object.hasOwn(verbs, verb) ? (bare === '-' ? verbs[verb](m).replace(/^0+(?=\d)/, '') : verbs[verb](m)) : '';
   });
   return unknown === undefined ? text : new Refusal(`'${unknown}' is no part of a format`, 1);
 };
@@ -284,11 +280,11 @@ const compiledFormat = (format: string): Format | Refusal => {
   for (const found of text.matchAll(verbSyntax)) {
     pattern += literal(text.slice(done, found.index));
     done = found.index + found[0].length;
-    const verb = found[2]!;
+    const verb = found[2];
     if (verb === '%') pattern += '%';
     else if (!Object.hasOwn(readers, verb)) return new Refusal(`'${found[0]}' is no part of a format`, 1);
     else {
-      const [part, take] = readers[verb]!;
+      const [part, take] = readers[verb];
       pattern += `(${part})`;
       takes.push(take);
     }
@@ -349,7 +345,7 @@ const parsed = (text: string, format: string): Nanos | Refusal => {
   const parts: Parts = {};
   if (!match) return noTime;
   found.takes.forEach((take, k) => {
-    take(parts, match[k + 1]!);
+    take(parts, match[k + 1]);
   });
   return timeOf(parts) ?? noTime;
 };
@@ -414,7 +410,7 @@ const durationRows = unitNanos.flatMap(([name, text, size]) =>
       return Number.isFinite(n) && fitsInt64(nanos) ? integer(nanos) : new Refusal('out of range');
     }),
     [
-      [`${name}(2)`, durationExamples[name]!],
+      [`${name}(2)`, durationExamples[name]],
       [`${name}("a")`, `error({message:"${name}: number argument required",on:"a"})`],
     ],
   ),

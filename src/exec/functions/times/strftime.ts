@@ -64,10 +64,10 @@ const weekOf = (dayOfYear: number, ofWeek: number): string =>
 
 type Verb = (m: Moment) => string;
 const simple: Readonly<Record<string, Verb>> = {
-  A: (m) => weekdays[m.weekday]!,
-  a: (m) => weekdays[m.weekday]!.slice(0, 3),
-  B: (m) => monthNames[m.month - 1]!,
-  b: (m) => monthNames[m.month - 1]!.slice(0, 3),
+  A: (m) => weekdays[m.weekday],
+  a: (m) => weekdays[m.weekday].slice(0, 3),
+  B: (m) => monthNames[m.month - 1],
+  b: (m) => monthNames[m.month - 1].slice(0, 3),
   C: (m) => zeros(Math.floor(m.year / 100)),
   d: (m) => zeros(m.day),
   e: (m) => blanks(m.day),
@@ -118,9 +118,9 @@ export const compileFormat = (format: string): Verb | string => {
     const verb = String.fromCodePoint(format.codePointAt(++i) ?? 0);
     if (i >= format.length) return 'stray % at the end of pattern';
     const found = Object.hasOwn(simple, verb)
-      ? simple[verb]!
+      ? simple[verb]
       : Object.hasOwn(composed, verb)
-        ? compileFormat(composed[verb]!)
+        ? compileFormat(composed[verb])
         : undefined;
     if (!found) return `lookup failed: '%${verb}' was not found in specification set`;
     parts.push(found);

@@ -16,7 +16,7 @@ type Nanos = number | bigint;
 const countMax = 2 ** 24;
 
 /** Whether arguments are those of a range of times: from, to, a duration, and maybe months. */
-export const isTimeRange = (args: readonly Vector[]): boolean => args.length > 2 && isOf(args[0]!, types.time);
+export const isTimeRange = (args: readonly Vector[]): boolean => args.length > 2 && isOf(args[0], types.time);
 
 /** The range of the arguments `from, to, duration[, months]`. */
 export const timeRange = (name: string, options: { readonly withEnd: boolean }): Kernel =>

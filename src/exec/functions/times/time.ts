@@ -33,7 +33,7 @@ const bucket: Kernel = (args, length) => {
   const size = data(span!);
   const out = new BigInt64Array(length);
   for (let i = 0; i < length; i++) {
-    const x = BigInt(v.values[i]!);
+    const x = BigInt(v.values[i]);
     const s = BigInt(size(i) as number | bigint);
     out[i] = s === 0n ? x : x - (x % s);
   }
@@ -43,7 +43,7 @@ const bucket: Kernel = (args, length) => {
 const bucketQuickly = (v: NumberVector, size: number): NumberArray | undefined => {
   if (v.values instanceof Float64Array) {
     const out = new Float64Array(v.length);
-    for (let i = 0; i < v.length; i++) out[i] = v.values[i]! - (v.values[i]! % size) + 0;
+    for (let i = 0; i < v.length; i++) out[i] = v.values[i] - (v.values[i] % size) + 0;
     return out;
   }
   if (size % 1e9 === 0) return bucketSeconds(v.values, v.length, size / 1e9);
@@ -51,8 +51,8 @@ const bucketQuickly = (v: NumberVector, size: number): NumberArray | undefined =
   const { seconds, nanos } = splitSeconds(v);
   for (let i = 0; i < v.length; i++) {
     // Buckets are cut toward zero, and these parts are rounded down.
-    if (seconds[i]! < 0) return undefined;
-    nanos[i] = nanos[i]! - (nanos[i]! % size);
+    if (seconds[i] < 0) return undefined;
+    nanos[i] = nanos[i] - (nanos[i] % size);
   }
   return joinSeconds(seconds, nanos);
 };
@@ -76,11 +76,11 @@ const bucketSeconds = (
   let high = 0;
   let most = 0;
   for (let i = 0; i < length; i++) {
-    const x = halves[i * 2 + 1]! * 4294967296 + (halves[i * 2]! >>> 0);
+    const x = halves[i * 2 + 1] * 4294967296 + (halves[i * 2] >>> 0);
     if (x < least || x > greatest) {
-      if (halves[i * 2 + 1]! < 0) return undefined;
+      if (halves[i * 2 + 1] < 0) return undefined;
       // Whole numbers below 2^34, whose quotients never round up to the next whole number.
-      const start = Math.floor(secondsOf(halves[i * 2]!, x) / span) * span;
+      const start = Math.floor(secondsOf(halves[i * 2], x) / span) * span;
       if (start > most) most = start;
       low = Math.imul(start, 1_000_000_000);
       high = Math.round((start * 1e9 - (low >>> 0)) / 4294967296);
@@ -119,7 +119,7 @@ const datePart: Kernel = ([part, time], length) => {
     const text = name(i).toLowerCase();
     const read = Object.hasOwn(dateParts, text) ? dateParts[text] : undefined;
     slots[i] = i;
-    if (read) out[i] = read(momentOf(seconds[i]!, nanos[i]!));
+    if (read) out[i] = read(momentOf(seconds[i], nanos[i]));
     else known[i] = 1;
   }
   return combine(known, slots, [numbers(types.int64, out), wrapErrors('date_part: unsupported part name', part!)]);
@@ -160,7 +160,7 @@ const strftime: Kernel = ([format, time], length) => {
       failed.set(write, rows);
       rows.push(i);
       out.text('');
-    } else out.text(write(momentOf(seconds[i]!, nanos[i]!)));
+    } else out.text(write(momentOf(seconds[i], nanos[i])));
   }
   return withFailures(out.finish(), failed, format!);
 };

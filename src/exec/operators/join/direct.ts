@@ -22,8 +22,8 @@ export const directOf = (keys: Float64Array, next: Uint32Array): Direct | undefi
   const first = range.least;
   const heads = new Uint32Array(range.most - first + 1).fill(none);
   for (let row = next.length - 1; row >= 0; row--) {
-    const at = keys[row]! - first;
-    next[row] = heads[at]!;
+    const at = keys[row] - first;
+    next[row] = heads[at];
     heads[at] = row;
   }
   return { first, heads };
@@ -34,9 +34,9 @@ export const findDirect = ({ first, heads }: Direct, keys: Float64Array, length:
   const found = new Uint32Array(length);
   const range = heads.length;
   for (let i = 0; i < length; i++) {
-    const distance = keys[i]! - first;
+    const distance = keys[i] - first;
     const at = distance | 0;
-    found[i] = at === distance && at >= 0 && at < range ? heads[at]! : none;
+    found[i] = at === distance && at >= 0 && at < range ? heads[at] : none;
   }
   return found;
 };
@@ -46,7 +46,7 @@ const rangeOf = (keys: Float64Array, length: number): { readonly least: number; 
   let least = Infinity;
   let most = -Infinity;
   for (let i = 0; i < length; i++) {
-    const x = keys[i]!;
+    const x = keys[i];
     if (x !== Math.floor(x)) return undefined;
     if (x < least) least = x;
     if (x > most) most = x;

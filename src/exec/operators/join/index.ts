@@ -126,7 +126,7 @@ export class JoinIndex {
     const typed = this.typed && typedKeys(own);
     const count = taking?.length ?? length;
     const isAlike =
-      typed?.every((k, i) => k.form === this.typed!.keys[i]!.form && k.type === this.typed!.keys[i]!.type) === true;
+      typed?.every((k, i) => k.form === this.typed!.keys[i].form && k.type === this.typed!.keys[i].type) === true;
     const found = isAlike
       ? { heads: find(this.typed!, typed!, count, loose), next, order }
       : loose && count > 0
@@ -135,7 +135,7 @@ export class JoinIndex {
     if (found) return taking ? { ...found, heads: spread(found.heads, taking, length) } : found;
     const { table, heads: first } = (this.coded ??= this.grouped());
     const ids = table.ids(keys, length, false);
-    for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]!]! : none;
+    for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]] : none;
     return { heads: ids, next, order };
   }
 
@@ -150,7 +150,7 @@ export class JoinIndex {
     const ownNames = own.map(primitiveName);
     if (names.includes(undefined) || ownNames.includes(undefined) || names.every((name, i) => name === ownNames[i]))
       return undefined;
-    const pairs = other.map((k, i) => alikeKeys(k, own[i]!));
+    const pairs = other.map((k, i) => alikeKeys(k, own[i]));
     const built = pairs.map((p) => p.built);
     const probing = pairs.map((p) => p.probe);
     if (pairs.every((p) => p.isUnread)) return undefined;
@@ -167,7 +167,7 @@ export class JoinIndex {
     // Places of that index are rows in the order of this one.
     return {
       ...found,
-      order: this.order && found.order ? found.order.map((row) => this.order![row]!) : (found.order ?? this.order),
+      order: this.order && found.order ? found.order.map((row) => this.order![row]) : (found.order ?? this.order),
     };
   }
 
@@ -178,8 +178,8 @@ export class JoinIndex {
     const ids = length > 0 ? table.ids(this.keys, length) : next;
     const heads = new Uint32Array(table.size).fill(none);
     for (let place = length - 1; place >= 0; place--) {
-      next[place] = heads[ids[place]!]!;
-      heads[ids[place]!] = place;
+      next[place] = heads[ids[place]];
+      heads[ids[place]] = place;
     }
     return { table, heads };
   }
@@ -200,12 +200,12 @@ const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): H
   const slots = new Uint32Array(size).fill(none);
   const mask = size - 1;
   for (let place = count - 1; place >= 0; place--) {
-    const hash = hashes[place]!;
+    const hash = hashes[place];
     let at = hash & mask;
-    let other = slots[at]!;
+    let other = slots[at];
     while (other !== none && !(hashes[other] === hash && equal(place, other))) {
       at = (at + 1) & mask;
-      other = slots[at]!;
+      other = slots[at];
     }
     next[place] = other;
     slots[at] = place;
@@ -226,7 +226,7 @@ const takingRows = (out: Uint8Array, length: number): Uint32Array | undefined =>
 /** What was found for some rows, among all of them. */
 const spread = (found: Uint32Array, rows: Uint32Array, length: number): Uint32Array => {
   const heads = new Uint32Array(length).fill(none);
-  for (let i = 0; i < rows.length; i++) heads[rows[i]!] = found[i]!;
+  for (let i = 0; i < rows.length; i++) heads[rows[i]] = found[i];
   return heads;
 };
 /** The keys as typed arrays, if each column is of one such type. */
@@ -242,9 +242,9 @@ const typedKeys = (keys: readonly Vector[]): readonly TypedKey[] | undefined => 
 /** What a dynamic vector holds, if its rows are all of one part. */
 const oneClass = (v: FlatVector): FlatVector => {
   if (v.form !== 'dynamic' || v.length === 0) return v;
-  const tag = v.tags[0]!;
+  const tag = v.tags[0];
   for (let i = 1; i < v.length; i++) if (v.tags[i] !== tag) return v;
-  return gather(v.parts[tag]!, v.slots.subarray(0, v.length));
+  return gather(v.parts[tag], v.slots.subarray(0, v.length));
 };
 const primitiveName = (v: FlatVector): string | undefined =>
   v.form === 'number' || v.form === 'bytes' || v.form === 'bool'
@@ -273,7 +273,7 @@ const asFloats = (v: Vector): Vector =>
   );
 /** Rows with a null take no part. */
 const nullRows = (keys: readonly Vector[]): Uint8Array => {
-  const all = new Uint8Array(keys[0]!.length);
+  const all = new Uint8Array(keys[0].length);
   for (const key of keys)
     kindsOf(key)?.forEach((k, i) => {
       if (k === kinds.null) all[i] ||= 2;
@@ -294,7 +294,7 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
     else if (key.form === 'number') hashNumbers(key.values, hashes);
     else
       for (let i = 0; i < length; i++)
-        hashes[i] = mix(Math.imul(key.words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ key.words[2 * i + 1]!);
+        hashes[i] = mix(Math.imul(key.words[2 * i] ^ Math.imul(hashes[i], 31), 0x9e3779b1) ^ key.words[2 * i + 1]);
   }
   return hashes;
 };
@@ -302,14 +302,14 @@ const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
 const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
   const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let i = 0; i < hashes.length; i++) {
-    const end = offsets[i + 1]!;
-    let at = offsets[i]!;
-    let h = hashes[i]! ^ (end - at);
+    const end = offsets[i + 1];
+    let at = offsets[i];
+    let h = hashes[i] ^ (end - at);
     for (; at + 4 <= end; at += 4) {
       h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
       h ^= h >>> 15;
     }
-    for (; at < end; at++) h = Math.imul(h ^ bytes[at]!, 0x01000193);
+    for (; at < end; at++) h = Math.imul(h ^ bytes[at], 0x01000193);
     hashes[i] = mix(h);
   }
 };
@@ -317,11 +317,11 @@ const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array):
 const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
   const words = wordsOf(values);
   for (let i = 0; i < hashes.length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     hashes[i] = mix(
       x === 0 || x !== x
-        ? hashes[i]! ^ 0x5bd1e995
-        : Math.imul(words[2 * i]! ^ Math.imul(hashes[i]!, 31), 0x9e3779b1) ^ words[2 * i + 1]!,
+        ? hashes[i] ^ 0x5bd1e995
+        : Math.imul(words[2 * i] ^ Math.imul(hashes[i], 31), 0x9e3779b1) ^ words[2 * i + 1],
     );
   }
 };
@@ -335,12 +335,12 @@ const find = ({ keys: built, table }: Typed, keys: readonly TypedKey[], length: 
   const mask = slots.length - 1;
   const equal = equality(keys, built, loose);
   for (let i = 0; i < length; i++) {
-    const hash = hashes[i]!;
+    const hash = hashes[i];
     let at = hash & mask;
-    let row = slots[at]!;
+    let row = slots[at];
     while (row !== none && !(builtHashes[row] === hash && equal(i, row))) {
       at = (at + 1) & mask;
-      row = slots[at]!;
+      row = slots[at];
     }
     hashes[i] = row;
   }
@@ -350,7 +350,7 @@ const find = ({ keys: built, table }: Typed, keys: readonly TypedKey[], length: 
 type Equality = (a: number, b: number) => boolean;
 
 const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boolean): Equality => {
-  const each = as.map((a, k) => equalityOf(a, bs[k]!, loose));
+  const each = as.map((a, k) => equalityOf(a, bs[k], loose));
   const [one, two] = each;
   if (each.length === 1) return one!;
   return each.length === 2 ? (a, b) => one!(a, b) && two!(a, b) : (a, b) => each.every((equal) => equal(a, b));
@@ -374,10 +374,10 @@ const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
   const { bytes: left, offsets: starts } = a;
   const { bytes: right, offsets: places } = b;
   return (i, k) => {
-    let at = places[k]!;
-    const start = starts[i]!;
-    const end = starts[i + 1]!;
-    if (places[k + 1]! - at !== end - start) return false;
+    let at = places[k];
+    const start = starts[i];
+    const end = starts[i + 1];
+    if (places[k + 1] - at !== end - start) return false;
     for (let x = start; x < end; x++) if (left[x] !== right[at++]) return false;
     return true;
   };

@@ -67,7 +67,7 @@ const looseKey = (key: Vector): Vector =>
     if (flat.form !== 'number' || !(isInteger(flat.type) || isFloat(flat.type))) return flat;
     if (flat.values instanceof Float64Array) return numbers(types.float64, flat.values, flat.length);
     const tags = Uint32Array.from({ length: flat.length }, (_, i) =>
-      BigInt(Number(flat.values[i])) === BigInt(flat.values[i]!) ? 0 : 1,
+      BigInt(Number(flat.values[i])) === BigInt(flat.values[i]) ? 0 : 1,
     );
     return combine(tags, range(0, flat.length), [
       numbers(
@@ -121,15 +121,15 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
     if (piece && op.firstOnly && matched[row]) continue;
     const list = near?.(row);
     // Along the chain, or the list of candidates.
-    for (let place = list ? (list.length > 0 ? 0 : none) : heads[row]!; place !== none; ) {
+    for (let place = list ? (list.length > 0 ? 0 : none) : heads[row]; place !== none; ) {
       lefts[n] = row;
       if (list) {
-        rights[n++] = list[place]!;
+        rights[n++] = list[place];
         place = place + 1 < list.length ? place + 1 : none;
       } else {
-        rights[n++] = order ? order[place]! : place;
+        rights[n++] = order ? order[place] : place;
         // One candidate is enough where one match is wanted and nothing more is asked of it.
-        place = single ? none : next[place]!;
+        place = single ? none : next[place];
       }
       if (n < pairsMax) continue;
       const end = place === none ? row + 1 : row;
@@ -151,8 +151,8 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
     if (op.firstOnly) kept = firstOnly(kept, leftRows, matched);
     const ownLeft = kept ? lookUp(leftRows, kept) : leftRows;
     const ownRight = kept ? lookUp(rightRows, kept) : rightRows;
-    if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]!] = 1;
-    if (keepsRight(op)) for (let k = 0; k < ownRight.length; k++) index.matched[ownRight[k]!] = 1;
+    if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]] = 1;
+    if (keepsRight(op)) for (let k = 0; k < ownRight.length; k++) index.matched[ownRight[k]] = 1;
     yield* results(ownLeft, ownRight, from, to);
     // Long rows of pairs must not keep a cancel waiting, nor others.
     yield* breath.take();
@@ -183,10 +183,10 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
 const onePairEach = ({ heads, order }: Found, length: number, lefts: Uint32Array, rights: Uint32Array): number => {
   let n = 0;
   for (let row = 0; row < length; row++) {
-    const place = heads[row]!;
+    const place = heads[row];
     if (place === none) continue;
     lefts[n] = row;
-    rights[n++] = order ? order[place]! : place;
+    rights[n++] = order ? order[place] : place;
   }
   return n;
 };
@@ -197,10 +197,10 @@ const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched
   const out = new Uint32Array(all.length);
   let n = 0;
   for (let i = 0; i < all.length; i++) {
-    const row = leftRows[all[i]!]!;
+    const row = leftRows[all[i]];
     if (matched[row]) continue;
     matched[row] = 1;
-    out[n++] = all[i]!;
+    out[n++] = all[i];
   }
   return out.subarray(0, n);
 };
@@ -240,7 +240,7 @@ const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, si
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);
   for (let i = 0, p = 0, a = 0; i < length; i++) {
-    if (a === aloneRows.length || (p < pairRows.length && pairRows[p]! < aloneRows[a]!)) slots[i] = p++;
+    if (a === aloneRows.length || (p < pairRows.length && pairRows[p] < aloneRows[a])) slots[i] = p++;
     else {
       tags[i] = 1;
       slots[i] = a++;

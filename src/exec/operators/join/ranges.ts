@@ -65,11 +65,11 @@ export const rangesOf = (op: JoinOp, build: Build): Ranges | undefined => {
   if (found.length === 0) return undefined;
   const keys = [...new Set(found.map((f) => exprKey(f.right)))];
   const groups = keys.map((key) => found.filter((f) => exprKey(f.right) === key));
-  const main = groups.find((g) => g.some((f) => f.edge !== g[0]!.edge)) ?? groups[0]!;
+  const main = groups.find((g) => g.some((f) => f.edge !== g[0].edge)) ?? groups[0];
   const other = groups.find((g) => g !== main)?.[0];
   const bound = ({ left, edge, isStrict }: Inequality): Bound => ({ left: build.expression(left), edge, isStrict });
   return {
-    right: build.expression(main[0]!.right),
+    right: build.expression(main[0].right),
     bounds: main.map(bound),
     other: other && { right: build.expression(other.right), bound: bound(other) },
     nearest: op.nearest === true && parts.length === 1,
@@ -145,22 +145,22 @@ export function* candidates(
   const strict = bounds.map((b) => isPlain && b.isStrict);
   const nearest = ranges.nearest && isPlain;
   return (row) => {
-    const head = found.heads[row]!;
+    const head = found.heads[row];
     if (head === none || lefts.some((l) => l.valid[row] === 0)) return noRows;
     let chain = sorted.chains.get(head);
     if (!chain) sorted.chains.set(head, (chain = chainOf(head, found, sorted, other?.bound.edge)));
     let from = 0;
     let to = chain.rows.length;
     bounds.forEach(({ edge }, i) => {
-      const x = lefts[i]!.values[row]!;
+      const x = lefts[i].values[row];
       if (edge === 'most') to = Math.min(to, placeOf(chain.values, x, !strict[i]));
-      else from = Math.max(from, placeOf(chain.values, x, strict[i]!));
+      else from = Math.max(from, placeOf(chain.values, x, strict[i]));
     });
     if (from >= to) return noRows;
-    if (nearest) return nearestOf(chain, from, to, bounds[0]!.edge);
+    if (nearest) return nearestOf(chain, from, to, bounds[0].edge);
     const { tree } = chain;
     return tree
-      ? inTree({ ...chain, tree }, { from, to }, Number(lefts.at(-1)!.values[row]!), other!.bound.edge)
+      ? inTree({ ...chain, tree }, { from, to }, Number(lefts.at(-1)!.values[row]), other!.bound.edge)
       : chain.rows.slice(from, to).sort();
   };
 }
@@ -190,7 +190,7 @@ const orderly = (v: Vector): Numbers | undefined => {
   const found = isOdd || classes.size !== 1 ? undefined : numbersOf(v);
   // What is neither a null nor a number by now is NaN.
   if (!found || found.valid.reduce((n, x) => n + x, 0) + nulls !== v.length) return undefined;
-  return { ...found, class: [...classes][0]! };
+  return { ...found, class: [...classes][0] };
 };
 /** No two numbers have become one. */
 const isExact = ({ values }: Numbers): boolean =>
@@ -204,21 +204,21 @@ const chainOf = (
   edge: Bound['edge'] | undefined,
 ): Chain => {
   let count = 0;
-  for (let place = head; place !== none; place = next[place]!) count++;
+  for (let place = head; place !== none; place = next[place]) count++;
   const all = new Uint32Array(count);
   count = 0;
-  for (let place = head; place !== none; place = next[place]!) {
-    const row = order ? order[place]! : place;
+  for (let place = head; place !== none; place = next[place]) {
+    const row = order ? order[place] : place;
     if (valid[row] === 1) all[count++] = row;
   }
   const rows = all.subarray(0, count).sort((x, y) => {
-    const a = values[x]!;
-    const b = values[y]!;
+    const a = values[x];
+    const b = values[y];
     if (a === b) return x - y;
     return a < b ? -1 : 1;
   });
   const own = values.slice(0, count);
-  for (let i = 0; i < count; i++) own[i] = values[rows[i]!]!;
+  for (let i = 0; i < count; i++) own[i] = values[rows[i]];
   return { rows, values: own, ...treeOf(rows, other, edge) };
 };
 
@@ -228,7 +228,7 @@ const placeOf = (values: NumberArray, x: number | bigint, above: boolean): numbe
   let high = values.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const y = values[middle]!;
+    const y = values[middle];
     if (y < x || (above && !(y > x))) low = middle + 1;
     else high = middle;
   }
@@ -237,7 +237,7 @@ const placeOf = (values: NumberArray, x: number | bigint, above: boolean): numbe
 
 /** Of the fulfilling rows the one with the nearest number; of those that share it the first. */
 const nearestOf = ({ rows, values }: Chain, from: number, to: number, edge: Bound['edge']): Uint32Array => {
-  const at = edge === 'most' ? Math.max(from, placeOf(values, values[to - 1]!, false)) : from;
+  const at = edge === 'most' ? Math.max(from, placeOf(values, values[to - 1], false)) : from;
   return rows.subarray(at, at + 1);
 };
 
@@ -255,9 +255,8 @@ const treeOf = (
   const best = edge === 'least' ? Math.max : Math.min;
   const worst = edge === 'least' ? -Infinity : Infinity;
   const tree = new Float64Array(size * 2).fill(worst);
-  for (let i = 0; i < rows.length; i++)
-    if (other.valid[rows[i]!] === 1) tree[size + i] = Number(other.values[rows[i]!]!);
-  for (let i = size - 1; i > 0; i--) tree[i] = best(tree[2 * i]!, tree[2 * i + 1]!);
+  for (let i = 0; i < rows.length; i++) if (other.valid[rows[i]] === 1) tree[size + i] = Number(other.values[rows[i]]);
+  for (let i = size - 1; i > 0; i--) tree[i] = best(tree[2 * i], tree[2 * i + 1]);
   return { tree, size };
 };
 
@@ -271,8 +270,8 @@ const inTree = (
   const found: number[] = [];
   const { from, to } = range;
   const visit = (node: number, start: number, end: number): void => {
-    if (end <= from || start >= to || (edge === 'least' ? tree[node]! < x : tree[node]! > x)) return;
-    if (node >= size) found.push(rows[start]!);
+    if (end <= from || start >= to || (edge === 'least' ? tree[node] < x : tree[node] > x)) return;
+    if (node >= size) found.push(rows[start]);
     else {
       const middle = (start + end) >>> 1;
       visit(2 * node, start, middle);

@@ -85,7 +85,7 @@ export class Aside {
     let p = 0;
     for (let i = 0; i < length; i++) {
       if (out[i] === 1) continue;
-      if (out[i] === 0 && (!hasAllRights || this.rights.rows[parts[i]!]! > 0)) paired[p++] = i;
+      if (out[i] === 0 && (!hasAllRights || this.rights.rows[parts[i]] > 0)) paired[p++] = i;
       else alone[a++] = i;
     }
     if (a > 0 && keepsLeft(op)) yield* this.alone(rows, alone.slice(0, a), out);
@@ -93,7 +93,7 @@ export class Aside {
     else if (p > 0)
       yield* this.lefts.add(
         take(rows, paired.slice(0, p)),
-        Uint8Array.from(paired.subarray(0, p), (i) => parts[i]!),
+        Uint8Array.from(paired.subarray(0, p), (i) => parts[i]),
       );
   }
 
@@ -147,14 +147,14 @@ export class Aside {
       level,
       rights,
     } = this;
-    return op.equal.length > 0 && level + 1 < levelsMax && (level === 0 || rights.rows[p]! < rights.total);
+    return op.equal.length > 0 && level + 1 < levelsMax && (level === 0 || rights.rows[p] < rights.total);
   }
   private taking(rows: Vector, { keys, out }: Keys): { readonly rows: Vector; readonly parts: Uint8Array } {
     const parts = this.partsOf(keys, rows.length);
     const index = rowsWhere(out, (code) => code === 0);
     return index.length === rows.length
       ? { rows, parts }
-      : { rows: rowsOf(rows, index), parts: Uint8Array.from(index, (i) => parts[i]!) };
+      : { rows: rowsOf(rows, index), parts: Uint8Array.from(index, (i) => parts[i]) };
   }
   private partsOf(keys: readonly Vector[], length: number): Uint8Array {
     return partitionsOf(keys, length, this.level, this.parts.op.loose);
@@ -193,7 +193,7 @@ const noRows = new Uint32Array(0);
 const rowsWhere = (out: Uint8Array, wanted: (code: number) => boolean): Uint32Array => {
   const rows = new Uint32Array(out.length);
   let n = 0;
-  for (let i = 0; i < out.length; i++) if (wanted(out[i]!)) rows[n++] = i;
+  for (let i = 0; i < out.length; i++) if (wanted(out[i])) rows[n++] = i;
   return rows.subarray(0, n);
 };
 function* each(rows: Stream, made: (rows: Vector) => Vector): Generator<Item> {

@@ -181,7 +181,7 @@ function* firsts(given: Vector, index: JoinIndex, { op, build, rightKeys, residu
       ? isTrue(yield* evaluate(residual, pairs(op, take(index.rows, own), take(batch, their))))
       : range(0, own.length);
     const fresh = kept.filter((k) => {
-      const row = own[k]!;
+      const row = own[k];
       const isFirst = index.matched[row] === 0;
       index.matched[row] = 1;
       return isFirst;
@@ -190,8 +190,8 @@ function* firsts(given: Vector, index: JoinIndex, { op, build, rightKeys, residu
       yield pairs(op, take(index.rows, lookUp(own, fresh)), take(batch, lookUp(their, fresh)));
   };
   for (let row = 0; row < batch.length; row++) {
-    for (let place = heads[row]!; place !== none; place = next[place]!) {
-      const left = order ? order[place]! : place;
+    for (let place = heads[row]; place !== none; place = next[place]) {
+      const left = order ? order[place] : place;
       if (index.matched[left] === 1) continue;
       lefts[n] = left;
       rights[n++] = row;

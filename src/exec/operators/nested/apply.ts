@@ -176,7 +176,7 @@ const distinctRows = (
   const firsts = new Uint32Array(size - known);
   const met = new Uint8Array(size - known);
   for (let i = 0; i < length; i++) {
-    const fresh = ids[i]! - known;
+    const fresh = ids[i] - known;
     if (fresh < 0 || met[fresh]) continue;
     met[fresh] = 1;
     firsts[fresh] = i;
@@ -262,13 +262,13 @@ class Answers {
       let high = starts.length - 1;
       while (low < high) {
         const middle = (low + high + 1) >> 1;
-        if (starts[middle]! <= ids[i]!) low = middle;
+        if (starts[middle] <= ids[i]) low = middle;
         else high = middle - 1;
       }
       let place = places.get(low);
-      if (place === undefined) places.set(low, (place = used.push(parts[low]!) - 1));
+      if (place === undefined) places.set(low, (place = used.push(parts[low]) - 1));
       tags[i] = place;
-      slots[i] = ids[i]! - starts[low]!;
+      slots[i] = ids[i] - starts[low];
     }
     return tidy(combine(tags, slots, used));
   }
@@ -287,7 +287,7 @@ const formed = (form: 'sqlScalar' | 'array' | 'exists', rows: Vector, owners: Ui
     : formGroups(form, sorted, offsets, count);
 };
 const single = (offsets: Uint32Array): boolean => {
-  for (let g = 1; g < offsets.length; g++) if (offsets[g]! - offsets[g - 1]! > 1) return false;
+  for (let g = 1; g < offsets.length; g++) if (offsets[g] - offsets[g - 1] > 1) return false;
   return true;
 };
 /**
@@ -301,13 +301,13 @@ const oneEach = (sorted: Vector, offsets: Uint32Array, count: number): Vector =>
     return formGroups('sqlScalar', sorted, offsets, count);
   const columns = together(
     sorted.length,
-    shapes.map((s) => ({ ...(s.rows && { rows: s.rows }), values: s.record ? s.record.fields[0]!.values : s.whole })),
+    shapes.map((s) => ({ ...(s.rows && { rows: s.rows }), values: s.record ? s.record.fields[0].values : s.whole })),
   );
   const tags = new Uint32Array(count);
   const slots = new Uint32Array(count);
   for (let g = 0; g < count; g++) {
     if (offsets[g] === offsets[g + 1]) tags[g] = 1;
-    else slots[g] = offsets[g]!;
+    else slots[g] = offsets[g];
   }
   return tidy(combine(tags, slots, [columns, nulls(1)]));
 };
@@ -365,7 +365,7 @@ function* paired({ op, batch, ids, rows, order, offsets, residual, rowsMax }: Pa
     const own = lefts.slice(0, n);
     const pair = record([field(op.leftName, take(batch, own)), field(op.rightName, take(rows, rights.slice(0, n)))], n);
     const kept = residual && n > 0 ? isTrue(yield* evaluate(residual, pair)) : range(0, n);
-    for (const k of kept) matched[own[k]!] = 1;
+    for (const k of kept) matched[own[k]] = 1;
     if (kept.length > 0) yield kept.length === n ? pair : take(pair, kept);
     n = 0;
     if (op.style !== 'left') return;
@@ -376,10 +376,10 @@ function* paired({ op, batch, ids, rows, order, offsets, residual, rowsMax }: Pa
     if (single.length > 0) yield leftAlone(op, take(batch, single));
   };
   for (let row = 0; row < batch.length; row++) {
-    const id = ids[row]!;
-    for (let at = offsets[id]!; at < offsets[id + 1]!; at++) {
+    const id = ids[row];
+    for (let at = offsets[id]; at < offsets[id + 1]; at++) {
       lefts[n] = row;
-      rights[n++] = order[at]!;
+      rights[n++] = order[at];
       if (n === rowsMax) yield* pairs(row);
     }
   }

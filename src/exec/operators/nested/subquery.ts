@@ -126,7 +126,7 @@ export const formGroups = (form: SubqueryForm, sorted: Vector, offsets: Uint32Ar
   formed(
     form,
     Array.from({ length: count }, (_, g) =>
-      offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g]!, offsets[g + 1]!)],
+      offsets[g] === offsets[g + 1] ? [] : [slice(sorted, offsets[g], offsets[g + 1])],
     ),
   );
 
@@ -159,7 +159,7 @@ const scalars = (all: Vector, counts: Uint32Array): Vector => {
 const sqlScalars = (all: Vector, counts: Uint32Array): Vector => {
   const starts = new Uint32Array(counts.length);
   counts.forEach((n, g) => {
-    if (g + 1 < counts.length) starts[g + 1] = starts[g]! + n;
+    if (g + 1 < counts.length) starts[g + 1] = starts[g] + n;
   });
   return together(
     counts.length,
@@ -167,7 +167,7 @@ const sqlScalars = (all: Vector, counts: Uint32Array): Vector => {
       const rows = Uint32Array.of(g);
       if (n === 0) return { rows, values: nulls(1) };
       if (n > 1) throw new LakeError('subquery-rows');
-      const own = slice(all, starts[g]!, starts[g]! + n);
+      const own = slice(all, starts[g], starts[g] + n);
       const columns = together(n, shapesOf(own).map(columnOf));
       const wide = shapesOf(own).some((s) => s.record && s.record.fields.length !== 1);
       if (wide)
@@ -182,5 +182,5 @@ const columnOf = ({
   rows,
 }: ReturnType<typeof shapesOf>[number]): { readonly rows?: Uint32Array; readonly values: Vector } => ({
   ...(rows && { rows }),
-  values: record?.fields.length === 1 ? record.fields[0]!.values : whole,
+  values: record?.fields.length === 1 ? record.fields[0].values : whole,
 });

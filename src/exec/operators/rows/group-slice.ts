@@ -27,7 +27,7 @@ export const groupSlice = (group: AsyncEvaluator, skip: number, count: number | 
         const counts = seen.array;
         let n = 0;
         for (let i = 0; i < batch.length; i++) {
-          const at = counts[ids[i]!]!++;
+          const at = counts[ids[i]]++;
           if (at >= skip && at < end) rows[n++] = i;
         }
         if (n > 0) yield n === batch.length ? batch : take(batch, rows.subarray(0, n));

@@ -143,12 +143,12 @@ const plainTest = ({ operator, value, text, time }: KeyTest, column: Vector): Ro
   ) {
     const { values } = column;
     const bound = value.data;
-    return (i) => holds[operator](values[i]!, bound);
+    return (i) => holds[operator](values[i], bound);
   }
   if (column.form !== 'bytes' || column.type !== types.string || !text) return undefined;
   const times = time && timesBehind(column);
   const at = times && placeAmong(times, time);
-  if (at !== undefined) return (i) => holds[operator](times!.distances[i]!, at);
+  if (at !== undefined) return (i) => holds[operator](times!.distances[i], at);
   const { bytes, offsets } = column;
   return (i) => holds[operator](compareBytes(bytes.subarray(offsets[i], offsets[i + 1]), text), 0);
 };

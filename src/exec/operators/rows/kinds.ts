@@ -25,7 +25,7 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
       return kindsOf(v.inner);
     case 'constant': {
       const inner = kindsOf(v.inner);
-      return inner && new Uint8Array(v.length).fill(inner[0]!);
+      return inner && new Uint8Array(v.length).fill(inner[0]);
     }
     case 'dictionary':
       return lookUp(kindsOf(v.values), v.codes, v.length);
@@ -83,7 +83,7 @@ export const mayBeQuiet = (v: Vector): boolean => {
 const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: number): Uint8Array | undefined => {
   if (!table) return undefined;
   const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  for (let i = 0; i < length; i++) out[i] = table[index[i]];
   return out;
 };
 const tagged = (
@@ -95,7 +95,7 @@ const tagged = (
   const tables = parts.map(kindsOf);
   if (tables.every((t) => t === undefined)) return undefined;
   const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = tables[tags[i]!]?.[slots[i]!] ?? kinds.value;
+  for (let i = 0; i < length; i++) out[i] = tables[tags[i]]?.[slots[i]] ?? kinds.value;
   return out;
 };
 
@@ -105,14 +105,14 @@ const quietBytes = bytesOf('quiet');
 
 const errorKinds = (inner: Vector, length: number): Uint8Array => {
   const out = new Uint8Array(length).fill(kinds.error);
-  if (inner.form === 'constant') return length > 0 ? out.fill(errorKinds(inner.inner, 1)[0]!) : out;
+  if (inner.form === 'constant') return length > 0 ? out.fill(errorKinds(inner.inner, 1)[0]) : out;
   if (inner.form === 'dynamic') return errorPartKinds(inner.tags, inner.slots, inner.parts, out);
   const flat: FlatVector = inner.form === 'dictionary' || inner.form === 'selected' ? flatten(inner) : inner;
   if (flat.form === 'dynamic') return errorPartKinds(flat.tags, flat.slots, flat.parts, out);
   if (flat.form !== 'bytes' || flat.type.name !== 'string') return out;
   for (let i = 0; i < length; i++) {
-    if (isRun(flat.bytes, flat.offsets[i]!, flat.offsets[i + 1]!, missingBytes)) out[i] = kinds.missing;
-    else if (isRun(flat.bytes, flat.offsets[i]!, flat.offsets[i + 1]!, quietBytes)) out[i] = kinds.quiet;
+    if (isRun(flat.bytes, flat.offsets[i], flat.offsets[i + 1], missingBytes)) out[i] = kinds.missing;
+    else if (isRun(flat.bytes, flat.offsets[i], flat.offsets[i + 1], quietBytes)) out[i] = kinds.quiet;
   }
   return out;
 };
@@ -123,7 +123,7 @@ const errorPartKinds = (
   out: Uint8Array,
 ): Uint8Array => {
   const tables = parts.map((p) => errorKinds(p, p.length));
-  for (let i = 0; i < out.length; i++) out[i] = tables[tags[i]!]![slots[i]!]!;
+  for (let i = 0; i < out.length; i++) out[i] = tables[tags[i]][slots[i]];
   return out;
 };
 const isRun = (bytes: Uint8Array, start: number, end: number, wanted: Uint8Array): boolean => {
@@ -140,7 +140,7 @@ export const rowsWithout = (v: Vector, ...leftOut: readonly number[]): Uint32Arr
   let n = 0;
   for (let i = 0; i < v.length; i++) {
     rows[n] = i;
-    n += Number(!leftOut.includes(table[i]!));
+    n += Number(!leftOut.includes(table[i]));
   }
   return n === v.length ? undefined : rows.subarray(0, n);
 };

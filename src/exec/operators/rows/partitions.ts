@@ -28,11 +28,11 @@ export const partitionsOf = (keys: readonly Vector[], length: number, level: num
   const out = new Uint8Array(length);
   const salt = Math.imul(level + 1, 0x9e3779b1);
   for (const key of keys) stir(hashes, sql ? hashRows(key, undefined, sql).low : hashed(key));
-  for (let i = 0; i < length; i++) out[i] = mix(hashes[i]! ^ salt) % partsMax;
+  for (let i = 0; i < length; i++) out[i] = mix(hashes[i] ^ salt) % partsMax;
   return out;
 };
 const stir = (hashes: Uint32Array, more: Uint32Array): void => {
-  for (let i = 0; i < hashes.length; i++) hashes[i] = mix(Math.imul(hashes[i]!, 31) ^ more[i]!);
+  for (let i = 0; i < hashes.length; i++) hashes[i] = mix(Math.imul(hashes[i], 31) ^ more[i]);
 };
 
 /** A hash of each row, records by their fields: equal for equal type and value. */
@@ -62,18 +62,18 @@ const hashed = (v: Vector): Uint32Array => {
 const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array => {
   const hashes = new Uint32Array(length);
   const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (let i = 0; i < length; i++) counts[tags[i]]++;
   parts.forEach((part, tag) => {
     if (counts[tag] === 0) return;
-    const rows = new Uint32Array(counts[tag]!);
+    const rows = new Uint32Array(counts[tag]);
     const own = new Uint32Array(rows.length);
     for (let i = 0, n = 0; i < length; i++) {
       if (tags[i] !== tag) continue;
       rows[n] = i;
-      own[n++] = slots[i]!;
+      own[n++] = slots[i];
     }
     const values = hashed(take(part, own));
-    for (let n = 0; n < rows.length; n++) hashes[rows[n]!] = values[n]!;
+    for (let n = 0; n < rows.length; n++) hashes[rows[n]] = values[n];
   });
   return hashes;
 };
@@ -126,12 +126,12 @@ export class Partitions {
     const rows = ordered(concat(waiting.map((w) => w.rows)), order);
     this.waiting = [];
     this.waitingRows = this.waitingBytes = 0;
-    for (let p = 0, start = 0; p < partsMax; start = ends[p++]!)
-      if (ends[p]! > start) yield* wait((this.runs[p] ??= this.spill.open()).append(slice(rows, start, ends[p]!)));
+    for (let p = 0, start = 0; p < partsMax; start = ends[p++])
+      if (ends[p] > start) yield* wait((this.runs[p] ??= this.spill.open()).append(slice(rows, start, ends[p])));
   }
   /** The partitions that have rows, each once. */
   *each(): Generator<number> {
-    for (let p = 0; p < partsMax; p++) if (this.rows[p]! > 0) yield p;
+    for (let p = 0; p < partsMax; p++) if (this.rows[p] > 0) yield p;
   }
   run(p: number): SpillRun | undefined {
     return this.runs[p];
@@ -151,15 +151,15 @@ export class Partitions {
 }
 
 const countParts = (counts: Float64Array, parts: Uint8Array, length: number): void => {
-  for (let i = 0; i < length; i++) counts[parts[i]!]!++;
+  for (let i = 0; i < length; i++) counts[parts[i]]++;
 };
 /** The rows of all batches in the order of their partitions, of one partition as they came, and where each ends. */
 const byPartition = (batches: readonly Waiting[]): { readonly order: Uint32Array; readonly ends: Uint32Array } => {
   const counts = new Float64Array(partsMax);
   for (const { rows, parts } of batches) countParts(counts, parts, rows.length);
   const ends = new Uint32Array(partsMax);
-  for (let p = 1; p < partsMax; p++) ends[p] = ends[p - 1]! + counts[p - 1]!;
-  const order = new Uint32Array(ends[partsMax - 1]! + counts[partsMax - 1]!);
+  for (let p = 1; p < partsMax; p++) ends[p] = ends[p - 1] + counts[p - 1];
+  const order = new Uint32Array(ends[partsMax - 1] + counts[partsMax - 1]);
   let base = 0;
   for (const { rows, parts } of batches) {
     placeRows(order, ends, parts, base, rows.length);
@@ -168,5 +168,5 @@ const byPartition = (batches: readonly Waiting[]): { readonly order: Uint32Array
   return { order, ends };
 };
 const placeRows = (order: Uint32Array, next: Uint32Array, parts: Uint8Array, base: number, length: number): void => {
-  for (let i = 0; i < length; i++) order[next[parts[i]!]!++] = base + i;
+  for (let i = 0; i < length; i++) order[next[parts[i]]++] = base + i;
 };

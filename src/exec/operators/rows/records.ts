@@ -77,20 +77,20 @@ const splitTagged = (
   unions: boolean,
 ): void => {
   const counts = new Uint32Array(parts.length);
-  for (let i = 0; i < length; i++) counts[tags[i]!]!++;
+  for (let i = 0; i < length; i++) counts[tags[i]]++;
   for (const [tag, part] of parts.entries()) {
-    const count = counts[tag]!;
+    const count = counts[tag];
     if (count === 0) continue;
     const index = new Uint32Array(count);
     const here = new Uint32Array(count);
     for (let i = 0, n = 0; i < length; i++) {
       if (tags[i] !== tag) continue;
       here[n] = i;
-      index[n++] = slots[i]!;
+      index[n++] = slots[i];
     }
     split(
       take(part, index),
-      rows ? here.map((i) => rows[i]!) : count === length ? undefined : here,
+      rows ? here.map((i) => rows[i]) : count === length ? undefined : here,
       out,
       outer && (count === length ? outer : take(outer, here)),
       unions,
@@ -109,12 +109,12 @@ export const together = (
   length: number,
   groups: readonly { readonly rows?: Uint32Array; readonly values: Vector }[],
 ): Vector => {
-  if (groups.length === 1) return groups[0]!.values;
+  if (groups.length === 1) return groups[0].values;
   const tags = new Uint32Array(length).fill(groups.length);
   const slots = new Uint32Array(length);
   groups.forEach((group, tag) => {
     for (let i = 0; i < group.values.length; i++) {
-      const row = group.rows ? group.rows[i]! : i;
+      const row = group.rows ? group.rows[i] : i;
       tags[row] = tag;
       slots[row] = i;
     }
@@ -122,8 +122,8 @@ export const together = (
   let n = 0;
   for (let i = 0; i < length; i++) {
     if (tags[i] === groups.length) continue;
-    tags[n] = tags[i]!;
-    slots[n++] = slots[i]!;
+    tags[n] = tags[i];
+    slots[n++] = slots[i];
   }
   return combine(
     tags.subarray(0, n),
@@ -142,20 +142,20 @@ export const field = (name: string, values: Vector): Field => ({ name, optional:
 export const recordOfPaths = (paths: readonly FieldPath[], values: readonly Vector[], length: number): RecordVector => {
   const names = new Map<string, number[]>();
   paths.forEach((path, k) => {
-    const known = names.get(path[0]!);
+    const known = names.get(path[0]);
     if (known) known.push(k);
-    else names.set(path[0]!, [k]);
+    else names.set(path[0], [k]);
   });
   return record(
     [...names].map(([name, own]) => {
-      const whole = own.find((k) => paths[k]!.length === 1);
+      const whole = own.find((k) => paths[k].length === 1);
       return field(
         name,
         whole !== undefined
-          ? values[whole]!
+          ? values[whole]
           : recordOfPaths(
-              own.map((k) => paths[k]!.slice(1)),
-              own.map((k) => values[k]!),
+              own.map((k) => paths[k].slice(1)),
+              own.map((k) => values[k]),
               length,
             ),
       );
@@ -176,7 +176,7 @@ export const setPath = (r: RecordVector, path: FieldPath, value: Vector): Record
       ? value
       : at < 0
         ? recordOfPaths([rest], [value], r.length)
-        : setInside(r.fields[at]!, rest, value, r.length);
+        : setInside(r.fields[at], rest, value, r.length);
   return record(
     at < 0 ? [...r.fields, field(name, values)] : r.fields.map((f, k) => (k === at ? field(name, values) : f)),
     r.length,
@@ -203,7 +203,7 @@ const setInside = (f: Field, path: FieldPath, value: Vector, length: number): Ve
 const presentShapes = (v: Vector, present: Uint8Array, length: number): readonly ShapeRows[] => {
   const here = range(0, length).filter((i) => present[i] === 1);
   const absent = range(0, length).filter((i) => present[i] === 0);
-  const shapes = shapesOf(take(v, here)).map((s) => ({ ...s, rows: s.rows ? s.rows.map((i) => here[i]!) : here }));
+  const shapes = shapesOf(take(v, here)).map((s) => ({ ...s, rows: s.rows ? s.rows.map((i) => here[i]) : here }));
   const values = take(v, absent);
   return [...shapes, { whole: values, bare: flatten(values), rows: absent }];
 };
@@ -241,7 +241,7 @@ export const presences = (
 
 /** Marks the rows of a part in those of the whole. */
 export const mark = (whole: Uint8Array, part: Uint8Array, rows: Uint32Array | undefined): void => {
-  for (let i = 0; i < part.length; i++) if (part[i]) whole[rows ? rows[i]! : i] = 1;
+  for (let i = 0; i < part.length; i++) if (part[i]) whole[rows ? rows[i] : i] = 1;
 };
 /** Changed records where a row was touched; the other rows keep their names and unions. */
 export const elseWhole = (changed: RecordVector, touched: Uint8Array, whole: Vector): Vector =>
@@ -265,7 +265,7 @@ export const dropPath = (r: RecordVector, path: FieldPath, touched?: Uint8Array)
       r.length,
     );
   }
-  const f = r.fields[at]!;
+  const f = r.fields[at];
   let changed = false;
   const groups = shapesOf(f.values, false).map((s) => {
     const own = touched && new Uint8Array(s.bare.length);

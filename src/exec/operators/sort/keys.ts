@@ -22,7 +22,7 @@ export function* keysOf(batch: Vector, keys: readonly EvaluatedKey[]): Generator
 
 /** The order of rows by key columns. */
 export const orderBy = (columns: readonly Vector[], keys: readonly Direction[], length: number): Uint32Array => {
-  const words: Words = columns.flatMap((c, k) => sortWords(c, keys[k]!));
+  const words: Words = columns.flatMap((c, k) => sortWords(c, keys[k]));
   return sortedOrder(words, length);
 };
 

@@ -62,7 +62,7 @@ export class Leaders {
 
   /** What a number, turned, has to reach; -Infinity as long as nothing is known. */
   get bound(): number {
-    return this.size === this.heap.length && this.size > 0 ? Math.max(this.heap[0]!, this.floor) : this.floor;
+    return this.size === this.heap.length && this.size > 0 ? Math.max(this.heap[0], this.floor) : this.floor;
   }
   /** Numbers below are not wanted; equal ones are. */
   raise(floor: number): void {
@@ -83,8 +83,8 @@ export class Leaders {
       const values = floatsOf(v.values);
       const strict = this.strict && bound > this.floor && values === v.values;
       const rows = isFull ? better(values, v.length, this.sign, bound, strict) : undefined;
-      if (rows) for (let i = 0; i < rows.length; i++) this.offer(values[rows[i]!]! * this.sign);
-      else for (let i = 0; i < v.length; i++) this.offer(values[i]! * this.sign);
+      if (rows) for (let i = 0; i < rows.length; i++) this.offer(values[rows[i]] * this.sign);
+      else for (let i = 0; i < v.length; i++) this.offer(values[i] * this.sign);
       return rows;
     }
     if (v.form === 'union') return this.candidates(opened(v));
@@ -108,10 +108,10 @@ export class Leaders {
     let n = 0;
     let { bound } = this;
     for (let i = 0; i < v.length; i++) {
-      const part = parts[v.tags[i]!]!;
-      const values = floats[v.tags[i]!];
+      const part = parts[v.tags[i]];
+      const values = floats[v.tags[i]];
       if (values) {
-        const x = values[v.slots[i]!]! * this.sign;
+        const x = values[v.slots[i]] * this.sign;
         if (x < bound || (x === bound && this.strict && bound > this.floor && (part as NumberVector).values === values))
           continue;
         this.offer(x);
@@ -131,9 +131,9 @@ export class Leaders {
     const rows = new Uint32Array(length);
     let n = 0;
     for (let i = 0; i < length; i++) {
-      const at = index ? index[i]! : i;
-      const start = offsets[at]!;
-      const end = offsets[at + 1]!;
+      const at = index ? index[i] : i;
+      const start = offsets[at];
+      const end = offsets[at + 1];
       if (best.isFull) {
         const order = compareRuns(bytes, start, end, best.worst) * sign;
         if (order < 0 || (order === 0 && strict)) continue;
@@ -150,19 +150,19 @@ export class Leaders {
     if (x !== x) return;
     if (this.size < heap.length) {
       let at = this.size++;
-      for (let up = (at - 1) >> 1; at > 0 && heap[up]! > x; up = (at - 1) >> 1) {
-        heap[at] = heap[up]!;
+      for (let up = (at - 1) >> 1; at > 0 && heap[up] > x; up = (at - 1) >> 1) {
+        heap[at] = heap[up];
         at = up;
       }
       heap[at] = x;
       return;
     }
-    if (x <= heap[0]!) return;
+    if (x <= heap[0]) return;
     let at = 0;
     for (let down = 1; down < this.size; down = 2 * at + 1) {
-      if (down + 1 < this.size && heap[down + 1]! < heap[down]!) down++;
-      if (heap[down]! >= x) break;
-      heap[at] = heap[down]!;
+      if (down + 1 < this.size && heap[down + 1] < heap[down]) down++;
+      if (heap[down] >= x) break;
+      heap[at] = heap[down];
       at = down;
     }
     heap[at] = x;
@@ -199,7 +199,7 @@ const pickedTexts = (from: Vector, index: Uint32Array): Texts | undefined => {
 const compareRuns = (bytes: Uint8Array, start: number, end: number, other: Uint8Array): number => {
   const shared = Math.min(end - start, other.length);
   for (let k = 0; k < shared; k++) {
-    const difference = bytes[start + k]! - other[k]!;
+    const difference = bytes[start + k] - other[k];
     if (difference !== 0) return difference;
   }
   return end - start - other.length;
@@ -218,7 +218,7 @@ class TextHeap {
     return this.heap.length >= this.count;
   }
   get worst(): Uint8Array {
-    return this.heap[0]!;
+    return this.heap[0];
   }
   private isWorse(a: Uint8Array, b: Uint8Array): boolean {
     return compareRuns(a, 0, a.length, b) * this.sign < 0;
@@ -226,8 +226,8 @@ class TextHeap {
   add(text: Uint8Array): void {
     const { heap } = this;
     let at = heap.length;
-    for (let up = (at - 1) >> 1; at > 0 && this.isWorse(text, heap[up]!); up = (at - 1) >> 1) {
-      heap[at] = heap[up]!;
+    for (let up = (at - 1) >> 1; at > 0 && this.isWorse(text, heap[up]); up = (at - 1) >> 1) {
+      heap[at] = heap[up];
       at = up;
     }
     heap[at] = text;
@@ -236,9 +236,9 @@ class TextHeap {
     const { heap } = this;
     let at = 0;
     for (let down = 1; down < heap.length; down = 2 * at + 1) {
-      if (down + 1 < heap.length && this.isWorse(heap[down + 1]!, heap[down]!)) down++;
-      if (!this.isWorse(heap[down]!, text)) break;
-      heap[at] = heap[down]!;
+      if (down + 1 < heap.length && this.isWorse(heap[down + 1], heap[down])) down++;
+      if (!this.isWorse(heap[down], text)) break;
+      heap[at] = heap[down];
       at = down;
     }
     heap[at] = text;
@@ -267,7 +267,7 @@ const isNothing = (kind: number | undefined): boolean => kind === kinds.null || 
 const better = (values: Float64Array, length: number, sign: 1 | -1, bound: number, strict: boolean): Uint32Array => {
   const out: number[] = [];
   if (strict) {
-    for (let i = 0; i < length; i++) if (!(values[i]! * sign <= bound)) out.push(i);
-  } else for (let i = 0; i < length; i++) if (!(values[i]! * sign < bound)) out.push(i);
+    for (let i = 0; i < length; i++) if (!(values[i] * sign <= bound)) out.push(i);
+  } else for (let i = 0; i < length; i++) if (!(values[i] * sign < bound)) out.push(i);
   return Uint32Array.from(out);
 };

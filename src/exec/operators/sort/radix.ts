@@ -21,12 +21,12 @@ export const sortedOrder = (words: Words, length: number): Uint32Array => {
   let spare = new Uint32Array(length);
   for (let k = words.length - 1; k >= 0; k--) {
     checkStop();
-    const word = words[k]!;
+    const word = words[k];
     const counts = countDigits(word, length);
     for (let digit = 0; digit < counts.length; digit++) {
       const shift = digit * digitBits;
-      if (counts[digit]![(word[0]! >>> shift) & digitMask] === length) continue;
-      distribute(word, shift, counts[digit]!, order, spare);
+      if (counts[digit][(word[0] >>> shift) & digitMask] === length) continue;
+      distribute(word, shift, counts[digit], order, spare);
       [order, spare] = [spare, order];
     }
   }
@@ -34,8 +34,8 @@ export const sortedOrder = (words: Words, length: number): Uint32Array => {
 };
 const compareRows = (words: Words, a: number, b: number): number => {
   for (const w of words) {
-    const x = w[a]!;
-    const y = w[b]!;
+    const x = w[a];
+    const y = w[b];
     if (x !== y) return x < y ? -1 : 1;
   }
   return 0;
@@ -46,10 +46,10 @@ const countDigits = (word: Uint32Array, length: number): readonly Uint32Array[] 
   const b = new Uint32Array(buckets);
   const c = new Uint32Array(buckets);
   for (let i = 0; i < length; i++) {
-    const x = word[i]!;
-    a[x & digitMask]!++;
-    b[(x >>> digitBits) & digitMask]!++;
-    c[x >>> (2 * digitBits)]!++;
+    const x = word[i];
+    a[x & digitMask]++;
+    b[(x >>> digitBits) & digitMask]++;
+    c[x >>> (2 * digitBits)]++;
   }
   return [a, b, c];
 };
@@ -62,7 +62,7 @@ const distribute = (
 ): void => {
   let at = 0;
   for (let k = 0; k < buckets; k++) {
-    const n = counts[k]!;
+    const n = counts[k];
     counts[k] = at;
     at += n;
   }
@@ -70,8 +70,8 @@ const distribute = (
     checkStop();
     const end = Math.min(from.length, start + checkedRows);
     for (let i = start; i < end; i++) {
-      const row = from[i]!;
-      to[counts[(word[row]! >>> shift) & digitMask]!++] = row;
+      const row = from[i];
+      to[counts[(word[row] >>> shift) & digitMask]++] = row;
     }
   }
 };

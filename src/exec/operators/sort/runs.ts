@@ -21,7 +21,7 @@ export const rankRuns = (
   let rank = 0;
   for (let i = 0; i < length; i++) {
     if (i > 0 && starts[i]) rank++;
-    ranks[rows[i]!] = rank;
+    ranks[rows[i]] = rank;
   }
   return ranks;
 };
@@ -47,14 +47,14 @@ const sortRange = (job: Job, start: number, end: number, depth: number): void =>
     const words = prefixWords(job, from, to, skip);
     const order = sortedOrder(words, to - from);
     const moved = job.rows.slice(from, to);
-    for (let i = 0; i < order.length; i++) job.rows[from + i] = moved[order[i]!]!;
+    for (let i = 0; i < order.length; i++) job.rows[from + i] = moved[order[i]];
     let runStart = from;
     for (let i = 1; i <= order.length; i++) {
       checkStopAt(i);
-      if (i < order.length && words.every((w) => w[order[i]!] === w[order[i - 1]!])) continue;
+      if (i < order.length && words.every((w) => w[order[i]] === w[order[i - 1]])) continue;
       if (i < order.length) job.starts[from + i] = 1;
       // What has ended within these bytes is equal; the length word says so for all of the run.
-      if (from + i - runStart > 1 && words.at(-1)![order[i - 1]!]! > 8) work.push([runStart, from + i, skip + 8]);
+      if (from + i - runStart > 1 && words.at(-1)![order[i - 1]] > 8) work.push([runStart, from + i, skip + 8]);
       runStart = from + i;
     }
   }
@@ -76,23 +76,23 @@ const prefixWords = (
   const left = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
     checkStopAt(i);
-    const row = rows[from + i]!;
-    const at = offsets[row]! + skip;
-    const end = offsets[row + 1]!;
+    const row = rows[from + i];
+    const at = offsets[row] + skip;
+    const end = offsets[row + 1];
     const rest = end - at;
     left[i] = rest > 8 ? 9 : rest;
     high[i] =
-      ((at < end ? bytes[at]! : 0) << 24) |
-      ((at + 1 < end ? bytes[at + 1]! : 0) << 16) |
-      ((at + 2 < end ? bytes[at + 2]! : 0) << 8) |
-      (at + 3 < end ? bytes[at + 3]! : 0);
+      ((at < end ? bytes[at] : 0) << 24) |
+      ((at + 1 < end ? bytes[at + 1] : 0) << 16) |
+      ((at + 2 < end ? bytes[at + 2] : 0) << 8) |
+      (at + 3 < end ? bytes[at + 3] : 0);
     low[i] =
-      ((at + 4 < end ? bytes[at + 4]! : 0) << 24) |
-      ((at + 5 < end ? bytes[at + 5]! : 0) << 16) |
-      ((at + 6 < end ? bytes[at + 6]! : 0) << 8) |
-      (at + 7 < end ? bytes[at + 7]! : 0);
+      ((at + 4 < end ? bytes[at + 4] : 0) << 24) |
+      ((at + 5 < end ? bytes[at + 5] : 0) << 16) |
+      ((at + 6 < end ? bytes[at + 6] : 0) << 8) |
+      (at + 7 < end ? bytes[at + 7] : 0);
   }
   if (!lengthFirst || skip > 0) return [high, low, left];
-  const lengths = Uint32Array.from({ length: n }, (_, i) => offsets[rows[from + i]! + 1]! - offsets[rows[from + i]!]!);
+  const lengths = Uint32Array.from({ length: n }, (_, i) => offsets[rows[from + i] + 1] - offsets[rows[from + i]]);
   return [lengths, high, low, left];
 };

@@ -78,7 +78,7 @@ const cutter = (
     own.length = 0;
     rows = [compact(flatten(take(concat(rows), order)))];
     kept = order.length;
-    const bytes = sizeOf(rows[0]!);
+    const bytes = sizeOf(rows[0]);
     hold((bytes > cutBytes ? bytes * copies : bytes) - held);
   };
   /** What is wanted alone does not fit: all rows are sorted, which can spill. */
@@ -99,9 +99,9 @@ const cutter = (
     done: count === 0,
     *push(batch) {
       keys ??= keysFor(batch);
-      leaders ??= new Leaders({ count, direction: keys[0]!, end, single: keys.length === 1 });
+      leaders ??= new Leaders({ count, direction: keys[0], end, single: keys.length === 1 });
       const own = yield* keysOf(batch, keys);
-      const rest = leaders.candidates(own[0]!);
+      const rest = leaders.candidates(own[0]);
       if (all) return yield* all.push(rest ? take(batch, rest) : batch);
       if (!rest) add(batch, own);
       else if (rest.length > 0)
@@ -116,7 +116,7 @@ const cutter = (
       if (all) return yield* (end === 'first' ? head(count) : tail(count, build))(all.finish!());
       if (rows.length === 0) return;
       cut();
-      yield* batches(rows[0]!, context.batchRows);
+      yield* batches(rows[0], context.batchRows);
       hold(-held);
     },
   };

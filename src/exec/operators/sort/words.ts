@@ -67,7 +67,7 @@ const besideNearest = (key: Vector, { order }: Direction): Uint32Array => {
   long.sort(checked((a, b) => sqlOrder(a.value, b.value)));
   let rank = 0;
   long.forEach(({ row, value }, n) => {
-    if (n > 0 && sqlOrder(long[n - 1]!.value, value) !== 0) rank++;
+    if (n > 0 && sqlOrder(long[n - 1].value, value) !== 0) rank++;
     const side = compareExact(exactOf(value)!, exactOf(nearValue(value))!);
     out[row] = side < 0 ? rank : nearest + 1 + rank;
   });
@@ -76,7 +76,7 @@ const besideNearest = (key: Vector, { order }: Direction): Uint32Array => {
 const nearest = 0x80000000;
 const lookUp = (table: Uint32Array, index: Uint32Array, length: number): Uint32Array => {
   const out = new Uint32Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]!]!;
+  for (let i = 0; i < length; i++) out[i] = table[index[i]];
   return out;
 };
 
@@ -116,7 +116,7 @@ const wordsOfParts = (key: Vector, direction: Direction): Words => {
         return;
       default:
         for (let i = 0; i < part.length; i++) {
-          const row = rows ? rows[i]! : i;
+          const row = rows ? rows[i] : i;
           if (special?.[row] === kinds.missing) nullRows = true;
           else odd.push(row);
         }
@@ -126,14 +126,14 @@ const wordsOfParts = (key: Vector, direction: Direction): Words => {
   if (odd.length > 0) groups.push(rankOdd(key, odd, direction));
   if (numberParts.length > 0) groups.push(numberWords(numberParts, direction.sql === true));
   if (groups.length === 0) return [];
-  if (groups.length === 1 && !nullRows && !groups[0]!.rows)
-    return direction.order === 'asc' ? groups[0]!.words : groups[0]!.words.map(inverted);
+  if (groups.length === 1 && !nullRows && !groups[0].rows)
+    return direction.order === 'asc' ? groups[0].words : groups[0].words.map(inverted);
   return withClasses(groups, length, direction);
 };
 const inverted = (word: Uint32Array): Uint32Array => {
   checkStop();
   const out = new Uint32Array(word.length);
-  for (let i = 0; i < out.length; i++) out[i] = ~word[i]!;
+  for (let i = 0; i < out.length; i++) out[i] = ~word[i];
   return out;
 };
 const classOfBytes = (v: BytesVector): number =>
@@ -147,7 +147,7 @@ const classOfBytes = (v: BytesVector): number =>
 
 /** Runs of bytes of one class are ranked together, also those that came apart by a name around them. */
 const runWords = (c: number, parts: readonly RunRows[]): ClassRows => {
-  const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
+  const rows = parts.length === 1 ? parts[0].rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
   const all = concat(parts.map((p) => p.part));
   if (all.form !== 'bytes') throw new Error('runs of one class are one vector');
   return { class: c, rows, words: [rankRuns(all.bytes, all.offsets, all.length, c === classes.ip)] };
@@ -157,14 +157,14 @@ const withClasses = (groups: readonly ClassRows[], length: number, { order, null
   const width = Math.max(...groups.map((g) => g.words.length));
   const desc = order === 'desc';
   const out = Array.from({ length: width + 1 }, () => new Uint32Array(length));
-  const classWords = out[0]!.fill(nulls === 'first' ? 0 : nullsLast);
+  const classWords = out[0].fill(nulls === 'first' ? 0 : nullsLast);
   for (const g of groups) {
     const n = g.rows?.length ?? length;
     const code = desc ? nullsLast - g.class : g.class;
-    for (let i = 0; i < n; i++) classWords[g.rows ? g.rows[i]! : i] = code;
+    for (let i = 0; i < n; i++) classWords[g.rows ? g.rows[i] : i] = code;
     g.words.forEach((w, k) => {
-      const to = out[width + 1 - g.words.length + k]!;
-      for (let i = 0; i < n; i++) to[g.rows ? g.rows[i]! : i] = desc ? ~w[i]! : w[i]!;
+      const to = out[width + 1 - g.words.length + k];
+      for (let i = 0; i < n; i++) to[g.rows ? g.rows[i] : i] = desc ? ~w[i] : w[i];
     });
   }
   return out;
@@ -186,7 +186,7 @@ const rankOdd = (key: Vector, rows: readonly number[], { order, nulls, sql }: Di
   const ranks = new Uint32Array(rows.length);
   let rank = 0;
   sorted.forEach((s, n) => {
-    if (n > 0 && compare(sorted[n - 1]!, s) !== 0) rank++;
+    if (n > 0 && compare(sorted[n - 1], s) !== 0) rank++;
     ranks[s.at] = rank;
   });
   return { class: classes.other, rows: Uint32Array.from(rows), words: [ranks] };
@@ -197,12 +197,12 @@ const numberWords = (
   parts: readonly { readonly part: NumberVector; readonly rows: Uint32Array | undefined }[],
   nanLast: boolean,
 ): ClassRows => {
-  const rows = parts.length === 1 ? parts[0]!.rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
+  const rows = parts.length === 1 ? parts[0].rows : Uint32Array.from(parts.flatMap((p) => [...p.rows!]));
   if (parts.length === 1)
     return {
       class: classes.number,
       rows,
-      words: wordsOfNumbers(parts[0]!.part.values, parts[0]!.part.length, nanLast),
+      words: wordsOfNumbers(parts[0].part.values, parts[0].part.length, nanLast),
     };
   const length = parts.reduce((n, p) => n + p.part.length, 0);
   if (parts.every((p) => p.part.values instanceof Float64Array)) {
@@ -220,11 +220,11 @@ const numberWords = (
   return { class: classes.number, rows, words: [rankNumbers(numbers, nanLast ? 1 : -1)] };
 };
 const rankNumbers = (numbers: readonly (number | bigint)[], nanSide: 1 | -1): Uint32Array => {
-  const order = numbers.map((_, i) => i).sort(checked((a, b) => compareMixed(numbers[a]!, numbers[b]!, nanSide)));
+  const order = numbers.map((_, i) => i).sort(checked((a, b) => compareMixed(numbers[a], numbers[b], nanSide)));
   const ranks = new Uint32Array(numbers.length);
   let rank = 0;
   order.forEach((i, n) => {
-    if (n > 0 && compareMixed(numbers[order[n - 1]!]!, numbers[i]!, nanSide) !== 0) rank++;
+    if (n > 0 && compareMixed(numbers[order[n - 1]], numbers[i], nanSide) !== 0) rank++;
     ranks[i] = rank;
   });
   return ranks;
@@ -243,8 +243,8 @@ const wordsOfNumbers = (values: NumberArray, length: number, nanLast: boolean): 
   const high = new Uint32Array(length);
   const low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    low[i] = bits[2 * i]!;
-    high[i] = bits[2 * i + 1]! ^ flip;
+    low[i] = bits[2 * i];
+    high[i] = bits[2 * i + 1] ^ flip;
   }
   return [high, low];
 };
@@ -258,7 +258,7 @@ const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): 
   let greatest = -Infinity;
   let whole = true;
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x < least) least = x;
     if (x > greatest) greatest = x;
     if (x !== Math.floor(x)) whole = false;
@@ -266,20 +266,20 @@ const wordsOfFloats = (values: Float64Array, length: number, nanLast: boolean): 
   checkStop();
   if (whole && greatest - least < 0x100000000) {
     const low = new Uint32Array(length);
-    for (let i = 0; i < length; i++) low[i] = values[i]! - least;
+    for (let i = 0; i < length; i++) low[i] = values[i] - least;
     return [low];
   }
   const bits = wordsOf(values);
   const high = new Uint32Array(length);
   const low = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x !== x) {
       if (nanLast) high[i] = low[i] = 0xffffffff;
       continue;
     }
-    const h = x === 0 ? 0 : bits[2 * i + 1]!;
-    const l = bits[2 * i]!;
+    const h = x === 0 ? 0 : bits[2 * i + 1];
+    const l = bits[2 * i];
     if (h & 0x80000000) {
       high[i] = ~h;
       low[i] = ~l;

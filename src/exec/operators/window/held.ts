@@ -87,7 +87,7 @@ class Held {
     // Copies, so that what is charged is what is held.
     for (const e of this.parts.columns.evaluators) own.push(flatten(yield* evaluate(e, batch)));
     this.mark(own, batch.length);
-    own.forEach((v, k) => this.columns[k]!.push(v));
+    own.forEach((v, k) => this.columns[k].push(v));
     this.charge(own.reduce((n, v) => n + shownBytes(v), placeBytes * batch.length));
     yield* this.keep(batch);
     this.length += batch.length;
@@ -226,10 +226,10 @@ class Held {
     const marks = new Uint8Array(length);
     keys.forEach((v, k) => {
       const code = k < partition.length ? breaks.partition : breaks.group;
-      const joined = before ? concat([before[k]!, v]) : v;
-      for (const words of sortWords(joined, k < partition.length ? ascending : directions[k - partition.length]!)) {
+      const joined = before ? concat([before[k], v]) : v;
+      for (const words of sortWords(joined, k < partition.length ? ascending : directions[k - partition.length])) {
         for (let i = 1 - shift; i < length; i++)
-          if (words[i + shift] !== words[i + shift - 1] && marks[i]! < code) marks[i] = code;
+          if (words[i + shift] !== words[i + shift - 1] && marks[i] < code) marks[i] = code;
       }
     });
     if (!before && length > 0) marks[0] = breaks.partition;

@@ -36,7 +36,7 @@ export class Columns {
     let column = this.byKey.get(key);
     if (!column) {
       const at = this.evaluators.push(truth ? trueOf(this.compile(e)) : this.compile(e)) - 1;
-      this.byKey.set(key, (column = (columns) => columns[at]!));
+      this.byKey.set(key, (column = (columns) => columns[at]));
     }
     return column;
   }
@@ -140,7 +140,7 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
   const own = functionOf(call);
   const args = given.slice(0, given.length - offsetsOf(call).length);
   const framesIn = (segment: Segment, all: readonly Vector[]) =>
-    framesFor(segment, call.frame, (index) => given[index]!(all, segment.length));
+    framesFor(segment, call.frame, (index) => given[index](all, segment.length));
   if (own) {
     const steps = stepsOf(call);
     return (segment, all, cut) => {
@@ -150,7 +150,7 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
         arguments: values,
         ignoreNulls: call.ignoreNulls,
         frames: framesIn(segment, all),
-        ...(cut && steps !== undefined && { around: aroundOf(segment, values[0]!, steps, cut, args[0]!) }),
+        ...(cut && steps !== undefined && { around: aroundOf(segment, values[0], steps, cut, args[0]) }),
       });
     };
   }
@@ -192,7 +192,7 @@ const computer = (call: WindowCall, columns: Columns): WindowCompute['compute'] 
 /** What lag and lead see beyond a segment; the end of what they saw is kept for the next one. */
 const aroundOf = (segment: Segment, values: Vector, steps: number, { carry, next }: Cut, column: Column): Around => {
   const before = segment.carried.rows > 0 && carry.values ? carry.values : noRows;
-  const last = segment.partitionStarts[partitionCount(segment) - 1]!;
+  const last = segment.partitionStarts[partitionCount(segment) - 1];
   const own = slice(values, Math.max(last, segment.length - steps), segment.length);
   const room = last === 0 ? Math.min(before.length, steps - own.length) : 0;
   carry.values = gather(concat([slice(before, before.length - room, before.length), own]), range(0, room + own.length));

@@ -80,7 +80,7 @@ function* gathered(input: Stream, parts: WindowParts, spilling: (input: Stream) 
       rows.push(next.value);
       for (const [k, e] of parts.columns.evaluators.entries()) {
         const own = yield* evaluate(e, next.value);
-        columns[k]!.push(own);
+        columns[k].push(own);
         charge(flatSize(own) * 2);
       }
       charge(flatSize(next.value) * 2 + placeBytes * next.value.length);
@@ -135,14 +135,14 @@ const workedOut = (
   length: number,
 ): { readonly order: Uint32Array | undefined; readonly results: readonly Field[] } => {
   const partition = parts.partition.flatMap((c) => sortWords(c(columns, length), ascending));
-  const keys = parts.order.flatMap((c, k) => sortWords(c(columns, length), parts.directions[k]!));
+  const keys = parts.order.flatMap((c, k) => sortWords(c(columns, length), parts.directions[k]));
   const words = [...partition, ...keys];
   const order = words.length === 0 ? undefined : sortedOrder(words, length);
   const marks = new Uint8Array(length);
   words.forEach((word, k) => {
     checkStop();
     const code = k < partition.length ? breaks.partition : breaks.group;
-    for (let i = 1; i < length; i++) if (marks[i]! < code && word[order![i]!] !== word[order![i - 1]!]) marks[i] = code;
+    for (let i = 1; i < length; i++) if (marks[i] < code && word[order![i]] !== word[order![i - 1]]) marks[i] = code;
   });
   const sorted = order ? columns.map((c) => inOrder(c, order)) : columns;
   return { order, results: resultsOf(parts, segmentOver(parts, marks, length, sorted), sorted) };

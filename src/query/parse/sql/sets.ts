@@ -220,7 +220,7 @@ export const parseCollation = (s: Scanner): readonly string[] | undefined => {
           .split('.')
       : undefined;
   if (names?.every((name) => Object.hasOwn(collations, name)))
-    return names.map((name) => collations[name]!).filter((name) => name !== '');
+    return names.map((name) => collations[name]).filter((name) => name !== '');
   s.pos = before;
   return undefined;
 };

@@ -28,7 +28,7 @@ export const parseDescribe = (
   const start = s.pos;
   const word = s.peekWord().toLowerCase();
   if (!Object.hasOwn(forms, word) || isDeclared(s, word)) return undefined;
-  const form = forms[word]!;
+  const form = forms[word];
   s.pos += word.length;
   if (s.space()) {
     const end = (): { readonly start: number; readonly end: number } => ({ start: s.byte(start), end: s.byte(s.pos) });

@@ -44,7 +44,7 @@ export const parseTableFunction = (
             [
               callOf(
                 'generate_series',
-                [numberOf('1', span), callOf('len', [isUnnest ? call.args[0]! : call], span)],
+                [numberOf('1', span), callOf('len', [isUnnest ? call.args[0] : call], span)],
                 span,
               ),
             ],

@@ -75,7 +75,7 @@ const rowsOf = (a: Analysis, columns: readonly string[], rows: readonly (readonl
           { kind: 'null' },
           {
             kind: 'values',
-            exprs: rows.map((row) => a.recordOfColumns(columns.map((name, i) => ({ name, value: row[i]! })))),
+            exprs: rows.map((row) => a.recordOfColumns(columns.map((name, i) => ({ name, value: row[i] })))),
           },
         ];
   return { ops: source, columns };

@@ -110,7 +110,7 @@ const cellsOf = (a: Analysis, { expr, values }: PivotOn, e: SqlPivotTable, flow:
   });
 const isValue = (left: Expr, right: Expr): Expr => {
   if (left.kind === 'tuple' && right.kind === 'tuple' && left.elems.length === right.elems.length)
-    return left.elems.map((x, i) => isValue(x, right.elems[i]!)).reduce(both);
+    return left.elems.map((x, i) => isValue(x, right.elems[i])).reduce(both);
   return { kind: 'binary', op: 'is not distinct from', left, right, start: right.start, end: right.end };
 };
 const both = (left: Expr, right: Expr): Expr => ({
@@ -161,7 +161,7 @@ const valuesIn = ({ type, data }: Value): readonly Value[] | undefined => {
   return (data as readonly Value['data'][]).flatMap((d) => {
     const row = underUnion({ type: type.element, data: d });
     return row.type.kind === 'record'
-      ? [underValue({ type: row.type.fields[0]!.type, data: (row.data as readonly Value['data'][])[0]! })]
+      ? [underValue({ type: row.type.fields[0].type, data: (row.data as readonly Value['data'][])[0] })]
       : [];
   });
 };
@@ -222,7 +222,7 @@ const unpivoted = (given: SqlUnpivotTable, all: readonly Column[], columns: SqlC
         all,
         items.map((x) => x.expr),
       ).map((c) => columnOf(c.expr, c.name, span)),
-      ...lists.map((elems, i) => columnOf(unnestOf({ kind: 'array', elems, ...span }, span), names[i]!.text, span)),
+      ...lists.map((elems, i) => columnOf(unnestOf({ kind: 'array', elems, ...span }, span), names[i].text, span)),
     ],
   };
   const tests = given.values.map(

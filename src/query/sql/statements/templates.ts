@@ -22,7 +22,7 @@ export const templateQuery = (
     if ('kind' in node && node.kind === 'sql-type') return { ...node, start, end };
     const table = tableNamed(node);
     if (table !== undefined && Object.hasOwn(tables, table))
-      return subqueryTable(tables[table]!, node as { readonly alias?: SqlSubqueryTable['alias'] });
+      return subqueryTable(tables[table], node as { readonly alias?: SqlSubqueryTable['alias'] });
     return Object.fromEntries(
       Object.entries(node).map(([key, value]: [string, unknown]) => [
         key,
