@@ -139,7 +139,10 @@ print(seen == ["pool-new"] * 12, len(seen))
   });
 });
 
-/** What mypy knows of the library of Python and of the packages that the client imports: a run makes it for the next. */
+/**
+ * What mypy knows of the library of Python and of the packages that the client imports: a run makes it for the next.
+ * One for each set of options, since it throws away what was made with others.
+ */
 const mypyCache = join(tmpdir(), 'lake-mypy-cache');
 
 describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version']).status !== 0)(
@@ -154,7 +157,7 @@ describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version'
         '--ignore-missing-imports',
         '--no-warn-unused-ignores',
         '--cache-dir',
-        mypyCache,
+        join(mypyCache, 'package'),
         '-p',
         'lake_data_service',
       ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
@@ -165,7 +168,7 @@ describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version'
         '--strict',
         '--ignore-missing-imports',
         '--cache-dir',
-        mypyCache,
+        join(mypyCache, 'example'),
         join(copy, 'example.py'),
       ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
       expect(example).toMatch(/^Success/);
