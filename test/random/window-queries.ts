@@ -119,10 +119,14 @@ class Writer {
   }
 
   private call(name: string): WindowQuery {
-    switch (this.random.below(4)) {
+    switch (this.random.below(9)) {
+      case 8:
+        return this.filled(name);
       case 0:
+      case 4:
         return this.ranking(name);
       case 1:
+      case 5:
         return this.placed(name);
       default:
         return this.aggregate(name);
@@ -158,6 +162,16 @@ class Writer {
       ours: `${f}(${arg}${args}) ${ignore ? 'ignore nulls ' : ''}${over}`,
       theirs: `${f}(${arg}${args}${ignore ? ' ignore nulls' : ''}) ${over}`,
     };
+  }
+
+  /** Nulls by the line between rows; the key has no ties. Of floats, since halves are rounded otherwise. */
+  private filled(name: string): WindowQuery {
+    const arg = this.random.pick(['f', 'f * 2', 'f + id']);
+    const text = this.random.pick([
+      `fill(${arg}) over (${this.partition()} order by id)`,
+      `fill(${arg} order by id) over (${this.partition()} order by ${this.key()})`,
+    ]);
+    return { ours: `${text} as ${name}`, theirs: `${text} as ${name}` };
   }
 
   private aggregate(name: string): WindowQuery {
