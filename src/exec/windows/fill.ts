@@ -65,16 +65,20 @@ const between = (argument: Vector, low: number, high: number, at: number): Value
     return { type: from.type === to.type ? from.type : types.float64, data: y };
   }
   const [y0, y1] = [BigInt(from.data as number), BigInt(to.data as number)];
-  const step = Number(y1 - y0) * at;
-  const y = Number.isFinite(step) ? whole(y0, step, at >= 0 && at <= 1) : undefined;
+  const y = Number.isFinite(at * shares) ? along(y0, y1 - y0, at) : undefined;
   return y !== undefined && holds(from.type, y) ? { type: from.type, data: integer(y) as Data } : nullValue;
 };
 /** Between two rows what is behind the point is cut off, beyond them the nearest whole number counts. */
-const whole = (from: bigint, step: number, isBetween: boolean): bigint => {
-  if (!isBetween) return from + BigInt(Math.ceil(step - 0.5));
+const along = (from: bigint, length: bigint, at: number): bigint => {
+  const step = Number(length) * at;
+  // Floats have no room for the ones of so long a way: shares of 2^52 have.
+  if (!Number.isSafeInteger(Number(length)) || !Number.isSafeInteger(Math.trunc(step)))
+    return from + (length * BigInt(Math.round(at * shares))) / BigInt(shares);
+  if (at < 0 || at > 1) return from + BigInt(Math.ceil(step - 0.5));
   const below = from + BigInt(Math.floor(step));
   return below < 0n && !Number.isInteger(step) ? below + 1n : below;
 };
+const shares = 2 ** 52;
 const holds = (type: Type, x: bigint): boolean => {
   if (type.kind !== 'primitive' || !isInteger(type)) return fitsInt64(x);
   const bits = BigInt(bitsOf(type));
