@@ -3,6 +3,8 @@
  * `%2F` stays inside a name, `//` and dot segments are answered with the clean path, and a bad escape is a malformed
  * request.
  *
+ * Names are composed (NFC), as texts of bodies are, so that a name is found by the bytes that made it.
+ *
  * The router below us knows none of that, so it is given a target that it cannot misread: every segment decoded here
  * and escaped again.
  */
@@ -37,7 +39,7 @@ export const targetOf = (raw: string): Target => {
     url:
       path
         .split('/')
-        .map((segment) => encodeURIComponent(decodeSegment(segment)))
+        .map((segment) => encodeURIComponent(decodeSegment(segment).normalize('NFC')))
         .join('/') + query,
   };
 };

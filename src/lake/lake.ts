@@ -407,15 +407,17 @@ class OpenLake implements Lake {
   }
 
   async createPool(request: CreatePoolRequest): Promise<{ readonly pool: PoolConfig; readonly branch: BranchRecord }> {
-    if (request.name === '') throw new LakeError('pool-name-missing');
-    checkNotReserved('pool', request.name);
-    this.poolTable.checkFree(request.name);
+    const name = request.name.normalize('NFC');
+    if (name === '') throw new LakeError('pool-name-missing');
+    checkNotReserved('pool', name);
+    this.poolTable.checkFree(name);
     const poolId = this.draws.newId();
-    await this.submit({ kind: 'create pool', name: request.name, poolId }, { request });
+    await this.submit({ kind: 'create pool', name, poolId }, { request: { ...request, name } });
     const face = this.poolTable.withId(poolId);
     return { pool: face.config, branch: face.branch('main') };
   }
-  async renamePool(reference: string, name: string): Promise<void> {
+  async renamePool(reference: string, newName: string): Promise<void> {
+    const name = newName.normalize('NFC');
     if (name === '') throw new LakeError('pool-name-missing');
     checkNotReserved('pool', name);
     await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });

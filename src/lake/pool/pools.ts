@@ -73,10 +73,10 @@ export class Pools {
   byIdIfAny(id: Id): PoolFace | undefined {
     return this.byId.get(id);
   }
-  /** By id or name. @throws pool-not-found */
+  /** By id, or by name in whatever Unicode form. @throws pool-not-found */
   find(reference: string): PoolFace {
     const id = parseId(reference);
-    const face = (id && this.byId.get(id)) ?? this.byName.get(reference);
+    const face = (id && this.byId.get(id)) ?? this.byName.get(reference) ?? this.byName.get(reference.normalize('NFC'));
     if (!face) throw new LakeError('pool-not-found', { pool: reference });
     return face;
   }
