@@ -32,7 +32,8 @@ export class KeyPlaces {
     for (let i = 0; i < values.length; i++) {
       const value = valueAt(values, i);
       keys.push(sortKeyBytes(value));
-      if (isNumeric(value.type)) numbers.push(Number(value.data));
+      // A NaN has no place among numbers; a block that has one is not looked at so.
+      if (isNumeric(value.type) && !Number.isNaN(Number(value.data))) numbers.push(Number(value.data));
     }
     keys.sort(compareBytes);
     this.keys = keys.filter((key, i) => i === 0 || compareBytes(keys[i - 1]!, key) !== 0);

@@ -21,7 +21,7 @@ test('keys are found by halving as by a look at each row, whatever their types a
     () => `${random.below(60)}.`,
     () => `${random.below(20)}.5`,
     () => `${2 ** 53 + random.below(4)}`,
-    () => 'NaN',
+    () => random.pick(['NaN', '-0.', '0.', '+Inf', '-Inf']),
     () => 'null',
     () => `"s${random.below(40)}"`,
     () => `${random.below(40)}s`,
@@ -44,6 +44,15 @@ test('keys are found by halving as by a look at each row, whatever their types a
       wanted.some((other) => compareBytes(sortKeyBytes(other), sortKeyBytes(key)) === 0);
     const expected = keys.flatMap((key, i) => (isWanted(key) ? [i] : []));
     expect({ seed, round, order, found: [...found] }).toEqual({ seed, round, order, found: expected });
+  }
+});
+
+test.each(['asc', 'desc'] as const)('a NaN among the keys hides no other one, %s', (order) => {
+  const keys = Array.from({ length: 1000 }, (_, i) => (order === 'asc' ? i : 999 - i));
+  const rows = vectorOf(keys.map((key) => oneOf(`{k:${key}.}`)));
+  for (const wanted of [['9.', 'NaN'], ['NaN', '9.', '10.'], ['NaN']]) {
+    const found = new KeyPlaces(vectorOf(wanted.map(oneOf)), ['k'], order).in(rows)!;
+    expect([...found].map((row) => `${keys[row]}.`).sort()).toEqual(wanted.filter((key) => key !== 'NaN').sort());
   }
 });
 
