@@ -76,6 +76,25 @@ test('each command does what its name says', async () => {
   expect(await run('merge', '-h')).toMatch(/^usage: lake merge \[OPTION \.\.\.\] BRANCH\n/);
 });
 
+test('of a pool with an identity diff tells the fields that changed', async () => {
+  await pool.setIdentity([['x']]);
+  try {
+    const main = pool.branch('main');
+    const base = await main.tip();
+    await main.load('{ts:77,x:"id",y:{"a b":1,c:1}}');
+    await pool.createBranch('other', await main.tip());
+    await main.update('x=="id"', 'y:={"a b":2,c:1}, z:=1');
+    expect(await run('diff', 'other', 'main')).toBe(
+      '~ {ts:77,x:"id",y:{"a b":1,c:1}} -> {ts:77,x:"id",y:{"a b":2,c:1},z:1} [["y","a b"],["z"]]\n',
+    );
+    expect(await run('diff', '-summary', 'other', 'main')).toBe('added 0\nremoved 0\nchanged 1\n  y."a b" 1\n  z 1\n');
+    await main.reset(base);
+    await pool.branch('other').delete();
+  } finally {
+    await pool.setIdentity([]);
+  }
+});
+
 test('what a command lacks is told', async () => {
   await expect(run('diff', 'main')).rejects.toThrow('lake diff takes two branches, tags or commits');
   await expect(run('tag', '-d')).rejects.toThrow('lake tag -d takes one name');

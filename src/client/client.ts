@@ -122,18 +122,22 @@ export interface RevisionSums extends ObjectSums {
 }
 /**
  * A record that one revision has otherwise than another: `before` is null where it was added, `after` where it was
- * removed. `key`: the pool's keys of the record.
+ * removed. `key`: the pool's keys of the record. In a pool with an identity `changed` are two versions of one record, and
+ * `fields` the paths of what differs: those of `after` in its order, then those that are gone.
  */
 export interface RecordChange<T = LakeValue> {
-  readonly change: 'added' | 'removed';
+  readonly change: 'added' | 'removed' | 'changed';
   readonly key: LakeRecord;
   readonly before: T | null;
   readonly after: T | null;
+  readonly fields?: readonly (readonly string[])[];
 }
-/** How many records were added and removed. */
+/** How many records were added and removed; in a pool with an identity also how many changed, and each field in how many. */
 export interface DiffSummary {
   readonly added: number;
   readonly removed: number;
+  readonly changed?: number;
+  readonly fields?: readonly { readonly path: readonly string[]; readonly count: number }[];
 }
 /** `parents` has two for a merge, none for the first commit. */
 export interface GraphCommit {

@@ -60,11 +60,17 @@ interface CommitRow {
   readonly message: string;
 }
 
-/** A line a record: `-` for what is only in the first one, `+` for what is only in the other, `~` for both. */
-const lines = 'values change=="removed" ? f"- {before}" : change=="added" ? f"+ {after}" : f"~ {before} -> {after}"';
+/**
+ * A line a record: `-` for what is only in the first one, `+` for what is only in the other, `~` for both, with the paths
+ * of the fields that differ.
+ */
+const lines =
+  'values change=="removed" ? f"- {before}" : change=="added" ? f"+ {after}" : f"~ {before} -> {after} {fields}"';
 const diff = async ({ lake, pool, values, rest: [base = '', revision = ''], print, io }: Asked): Promise<void> => {
   if (values['summary'] === true) {
-    for (const [name, count] of Object.entries(await pool.diffSummary(base, revision))) await print(`${name} ${count}`);
+    const { fields = [], ...counts } = await pool.diffSummary(base, revision);
+    for (const [name, count] of Object.entries(counts)) await print(`${name} ${count}`);
+    for (const { path, count } of fields) await print(`  ${path.map(nameText).join('.')} ${count}`);
     return;
   }
   const { text } = pool.diff(revision, { base });

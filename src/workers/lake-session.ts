@@ -81,7 +81,9 @@ export class LakeSession {
     if (this.readsMore) return undefined;
     return [
       ...this.opened.map(({ poolId, snapshot }) => `${poolId}@${snapshot.commit}`),
-      ...this.diffs.map(({ pool, base, commit }) => `${pool.id}@${base}..${commit}`),
+      ...this.diffs.map(
+        ({ pool, base, commit }) => `${pool.id}@${base}..${commit} ${JSON.stringify(pool.identity ?? [])}`,
+      ),
       ...[...this.knownViews.values()].map(({ id, version }) => `${id}@${version}`),
     ];
   }
@@ -428,8 +430,10 @@ export class LakeSession {
       diff.release();
       throw new LakeError('query-cancelled');
     }
-    const { keys, order } = diff.pool.layout;
-    return { kind: 'poolDiff', name, handle: JSON.stringify({ diff: this.diffs.push(diff) - 1, keys, order }) };
+    const { layout, identity = [] } = diff.pool;
+    const { keys, order } = layout;
+    const handle = JSON.stringify({ diff: this.diffs.push(diff) - 1, keys, order, identity });
+    return { kind: 'poolDiff', name, handle };
   }
 
   /** Pools, else files. */

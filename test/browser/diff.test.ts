@@ -11,13 +11,13 @@ describe.skipIf(lacksChromium())('the changes of a revision', () => {
     const pool = await pages.lake.createPool(name, { keys: [['k']] });
     await pool.setIdentity([['k']]);
     const main = pool.branch('main');
-    await main.load('{k:1,a:1,text:"x"}{k:9007199254740993,a:2,text:"y"}{k:3,a:3}', {
+    await main.load('{k:1,a:1,text:"x"}{k:9007199254740993,a:2,text:"y",deep:{same:1,other:1}}{k:3,a:3}', {
       format: 'sup',
       message: 'the beginning',
     });
     await pool.createTag('v1', await main.tip());
     const side = await pool.createBranch('side', await main.tip());
-    await side.update('a == 2', 'a:=20, note:="new"', { message: 'an update' });
+    await side.update('a == 2', 'a:=20, note:="new", deep.other:=2', { message: 'an update' });
     await side.deleteWhere('k == 3', { message: 'a deletion' });
     await side.load('{k:4,a:4}', { format: 'sup', message: 'an addition' });
     await main.load('{k:5,a:5}', { format: 'sup', message: 'meanwhile' });
@@ -37,18 +37,18 @@ describe.skipIf(lacksChromium())('the changes of a revision', () => {
       .toEqual([
         'k 3 removed{k:3,a:3}',
         'k 4 added{k:4,a:4}',
-        'k 9007199254740993 changedFieldbeforesidea, changed220note, changedno fieldnew2 fields more, the same',
+        'k 9007199254740993 changedFieldbeforesidea, changed220deep, changed other{same:1,other:1}{same:1,other:2}note, changedno fieldnew2 fields more, the same',
       ]);
-    await expect.poll(() => page.locator('.change tr.differs').count()).toBe(2);
+    await expect.poll(() => page.locator('.change tr.differs').count()).toBe(3);
     await button(page, '2 fields more, the same').click();
-    await expect.poll(() => page.locator('.change tbody tr').count()).toBe(4);
+    await expect.poll(() => page.locator('.change tbody tr').count()).toBe(5);
     await expect.poll(() => page.locator('.change tbody tr:not(.differs) th').allTextContents()).toEqual(['k', 'text']);
 
     // Against the tip of main, which went on.
     await against(page).selectOption('main');
     await expect.poll(async () => (await changes(page)).map((text) => text.slice(0, 12))).toHaveLength(4);
     await expect.poll(async () => (await changes(page)).join()).toContain('k 5 removed{k:5,a:5}');
-    await page.getByText('2 added, 3 removed, a changed record being both').waitFor();
+    await page.getByText('1 added, 2 removed, 1 changed').waitFor();
     await against(page).selectOption('v1');
     await expect.poll(async () => (await changes(page)).length).toBe(3);
     // The address says what is compared, and Back leads to what it was.

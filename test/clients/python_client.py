@@ -155,6 +155,15 @@ def test_branches_merges_reverts_and_deletes():
     same([(row["change"], row["key"]["k"], row["after"]) for row in pool.diff("trial")], [("removed", i, None) for i in range(5)])
     same(pool.diff_summary("trial", "main"), {"added": 5, "removed": 0})
     same(len(pool.diff("main", base="trial").rows()), 5)
+    known = lake.create_pool("versions", keys=["k"])
+    known.set_identity(["k"])
+    before = known.branch().load([{"k": 1, "a": {"b": 1}}]).commit
+    known.branch().update("k == 1", "a.b := 2")
+    same([(row["change"], row["fields"]) for row in known.diff("main", base=before)], [("changed", [["a", "b"]])])
+    same(
+        known.diff_summary(before, "main"),
+        {"added": 0, "removed": 0, "changed": 1, "fields": [{"path": ["a", "b"], "count": 1}]},
+    )
     same(main.preview_merge("trial").conflicts, [])
     merged = main.merge("trial")
     same([row["k"] for row in main.rows()], [5, 6, 7, 8, 9])

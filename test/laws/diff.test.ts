@@ -1,6 +1,6 @@
 /**
  * Laws of `:diff` under random histories, beside bags of records: what was taken from the one and given to the other
- * makes it the other, nothing is both taken and given, rows come in the order of the pool's keys, and it does not
+ * makes it the other, what went and came of one record is one change with its fields, nothing is both taken and given, rows come in the order of the pool's keys, and it does not
  * matter how rows are cut into objects nor how much memory there is. `HISTORIES=2000` runs many.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,6 +13,10 @@ import { openObjects } from '../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 import { LakeError } from '../../src/errors.ts';
+import { parseSupValues } from '../../src/vectors/sup/parse.ts';
+import { supText } from '../../src/vectors/sup/print.ts';
+import { types } from '../../src/vectors/type.ts';
+import { type Data, type Value, underValue } from '../../src/vectors/value.ts';
 import { type Random, randomOf, seedOf } from '../support/random.ts';
 import { answerOf } from '../unit/workers/support.ts';
 
@@ -82,11 +86,16 @@ const linesOf = async (text: string, of = workers): Promise<readonly string[]> =
 const plain = (bag: Bag): readonly string[] => [...bag].map(([line, n]) => `${line} x${n}`).sort();
 
 /** `apply(base, diff(base, x)) = x`, and no more than that. */
-const checkDiff = async (pool: string, base: string, to: string, wants: (line: string) => void): Promise<void> => {
+const checkDiff = async (
+  { name: pool, keys, identity }: { readonly name: string; readonly keys: Paths; readonly identity: Paths },
+  base: string,
+  to: string,
+  wants: (line: string) => void,
+): Promise<void> => {
   const source = `from ${pool}@${to}:diff (base ${base})`;
   const bag = bagOf(await linesOf(`from ${pool}@${base}`));
-  const removed = bagOf(await linesOf(`${source} | change=="removed" | values before`));
-  const added = bagOf(await linesOf(`${source} | change=="added" | values after`));
+  const removed = bagOf(await linesOf(`${source} | change!="added" | values before`));
+  const added = bagOf(await linesOf(`${source} | change!="removed" | values after`));
   expect([...removed.keys()].filter((line) => added.has(line))).toEqual([]);
   for (const [line, n] of removed) bag.set(line, (bag.get(line) ?? 0) - n);
   for (const [line, n] of added) bag.set(line, (bag.get(line) ?? 0) + n);
@@ -94,15 +103,75 @@ const checkDiff = async (pool: string, base: string, to: string, wants: (line: s
   expect(plain(applied)).toEqual(plain(bagOf(await linesOf(`from ${pool}@${to}`))));
   const all = await linesOf(source);
   for (const line of all) wants(line);
+  checkVersions(all, keys, identity);
   expect(plain(bagOf(await linesOf(source, poor)))).toEqual(plain(bagOf(all)));
   // The same as a query of whole values would have it, and the order of the pool.
-  const counted = await linesOf(`${source} | count() by change | sort change`);
+  const counted = await linesOf(
+    `${source} | unnest (change=="changed" ? ["removed","added"] : [change]) | count() by change:=this | sort change`,
+  );
   expect(counted).toEqual(
     (['added', 'removed'] as const).flatMap((change) => {
       const n = [...(change === 'added' ? added : removed).values()].reduce((sum, x) => sum + x, 0);
       return n > 0 ? [`{change:"${change}",count:${n}}`] : [];
     }),
   );
+};
+
+type Paths = readonly (readonly string[])[];
+const at = (value: Value | undefined, path: readonly string[]): Value | undefined => {
+  if (path.length === 0 || !value) return value;
+  const { type, data } = underValue(value);
+  const place = type.kind === 'record' ? type.fields.findIndex(({ name }) => name === path[0]) : -1;
+  if (type.kind !== 'record' || place < 0) return undefined;
+  return at({ type: type.fields[place]!.type, data: (data as readonly Data[])[place]! }, path.slice(1));
+};
+const isNothing = (value: Value | undefined): boolean =>
+  !value || underValue(value).type === types.null || underValue(value).type.kind === 'error';
+const namesOf = (value: Value): readonly string[] =>
+  value.type.kind === 'record' ? value.type.fields.map(({ name }) => name) : [];
+/** What differs, looked for value by value. */
+const differing = (before: Value, after: Value, path: readonly string[] = []): Paths =>
+  [...new Set([...namesOf(after), ...namesOf(before)])].flatMap((name) => {
+    const [was, is] = [at(before, [name]), at(after, [name])];
+    const inner = [...path, name];
+    if (was?.type.kind === 'record' && is?.type.kind === 'record') return differing(was, is, inner);
+    return was && is && supText(was) === supText(is) ? [] : [inner];
+  });
+
+/**
+ * A record is one change where either side has one of its identity at its keys that the other lacks, else two, and so
+ * are all of a pool without an identity.
+ */
+const checkVersions = (lines: readonly string[], keys: Paths, identity: Paths): void => {
+  const counts = new Map<string, { removed: number; added: number; changed: number }>();
+  for (const line of lines) {
+    const row = parseSupValues(line)[0]!;
+    const [before, after] = [at(row, ['before'])!, at(row, ['after'])!];
+    const change = at(row, ['change'])!.data as 'removed' | 'added' | 'changed';
+    for (const one of change === 'changed' ? [before, after] : [change === 'added' ? after : before]) {
+      const ids = identity.map((path) => at(one, path));
+      const own = ids.length > 0 && !ids.some(isNothing);
+      const key = [...ids, ...keys.map((path) => at(one, path))].map((value) =>
+        isNothing(value) ? 'null' : supText(value!),
+      );
+      const text = own ? key.join(' ') : 'none';
+      const count = counts.get(text) ?? { removed: 0, added: 0, changed: 0 };
+      counts.set(text, count);
+      count[change]++;
+    }
+    if (change !== 'changed') expect(at(row, ['fields'])).toBeUndefined();
+    else {
+      const fields = (at(row, ['fields'])!.data as readonly (readonly Data[])[]).map((path) =>
+        path.map((name) => supText({ type: types.string, data: name })),
+      );
+      expect(fields, line).toEqual(differing(before, after).map((path) => path.map((name) => JSON.stringify(name))));
+    }
+  }
+  for (const [text, { removed, added, changed }] of counts) {
+    if (text === 'none') expect(changed).toBe(0);
+    else if (changed > 0) expect([text, removed, added, changed]).toEqual([text, 0, 0, 2]);
+    else expect([text, removed === 1 && added === 1]).toEqual([text, false]);
+  }
 };
 
 class History {
@@ -181,16 +250,26 @@ test(`random histories keep the laws of comparisons (seed ${seed})`, {
     const random = randomOf(seed + run);
     const name = `h${run}`;
     const keys = random.pick([[['k']], [['k'], ['v']], [['w', 'a']], [['none']]]);
-    await lake.createPool({ name, keys, order: random.pick(['asc', 'desc']), threshold: random.pick([200, 2000, 0]) });
+    const identity = random.pick<Paths>([[], [['k']], [['k'], ['w', 'b']], [['v']]]);
+    await lake.createPool({
+      name,
+      keys,
+      identity,
+      order: random.pick(['asc', 'desc']),
+      threshold: random.pick([200, 2000, 0]),
+    });
     const history = new History(name, random);
     await history.load('main');
     for (let n = 0; n < 12; n++) await history.step();
     for (let n = 0; n < 4; n++) {
       const place = (): string => random.pick([...history.branches, ...history.commits]);
       try {
-        await checkDiff(name, place(), place(), () => changes++);
+        await checkDiff({ name, keys, identity }, place(), place(), () => changes++);
       } catch (error) {
-        throw new Error(`history ${run} (SEED=${seed}), keys ${JSON.stringify(keys)}`, { cause: error });
+        throw new Error(
+          `history ${run} (SEED=${seed}), keys ${JSON.stringify(keys)}, identity ${JSON.stringify(identity)}`,
+          { cause: error },
+        );
       }
     }
     const tip = history.branches.at(-1)!;

@@ -11,10 +11,18 @@ import { queryRunErrors, rowErrors } from '../route-errors.ts';
 /** The comparison as a query of two commits: ids need no quotes of any kind. */
 const textOf = ({ config }: Pool, base: string, commit: string, isSummary: boolean): string => {
   const source = `from 0x${config.id}@0x${commit}:diff (base 0x${base})`;
-  return isSummary
-    ? `${source} | aggregate added:=count() filter (change=="added"), removed:=count() filter (change=="removed")`
-    : source;
+  if (!isSummary) return source;
+  return `${source} | ${config.identity?.length ? summaryByIdentity : summary}`;
 };
+const countOf = (change: string): string => `count() filter (change=="${change}")`;
+const summary = `aggregate added:=${countOf('added')}, removed:=${countOf('removed')}`;
+const sumOf = (change: string): string => `sum(n) filter (change=="${change}")`;
+const summaryByIdentity = [
+  // Few sets of fields change together.
+  'aggregate n:=count() by change, fields',
+  `aggregate added:=${sumOf('added')}, removed:=${sumOf('removed')}, changed:=${sumOf('changed')}, sets:=collect({n,fields}) filter (change=="changed")`,
+  'values {added:coalesce(added,0),removed:coalesce(removed,0),changed:coalesce(changed,0),fields:coalesce([unnest sets | unnest {n,fields} | aggregate count:=sum(n) by path:=fields | sort path],[])}',
+].join(' | ');
 
 /** Formats of one record type: what was added and what was removed are two. */
 const fusedFormats: ReadonlySet<FormatName> = new Set(['arrows', 'csv', 'parquet', 'tsv']);
@@ -38,14 +46,25 @@ export const diffRoutes: readonly Route[] = [
       }),
     }),
     description:
-      'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. Data objects that both have are not read. In CSV, TSV, Arrow and Parquet rows are of one record type, as with `fuse=T`. Two commits never change, so `ETag` holds as long as the branches stay where they are.',
+      'What has to be taken from the first and given to it to have the second: `{change, key, before, after}`, `change` being `added` or `removed`, in the order of the pool key. In a pool with an identity, what was removed and added of one record at one pool key is one `{change: "changed", key, before, after, fields}`, `fields` being the paths of the fields that differ. Data objects that both have are not read. In CSV, TSV, Arrow and Parquet rows are of one record type, as with `fuse=T`. Two commits never change, so `ETag` holds as long as the branches stay where they are.',
     query: Type.Object({
-      summary: Type.Optional(boolSchema('T: how many records were added and removed, and nothing of them')),
+      summary: Type.Optional(
+        boolSchema(
+          'T: how many records were added and removed, and nothing of them; in a pool with an identity also how many changed, and each field in how many',
+        ),
+      ),
       ...readParameters,
     }),
     takes: readHeaders,
     answers: readAnswers([
       { change: 'added', key: { Title: 'Jaws' }, before: null, after: { Title: 'Jaws', 'US Gross': 260000000 } },
+      {
+        change: 'changed',
+        key: { Title: 'Alien' },
+        before: { Title: 'Alien', Year: 1978 },
+        after: { Title: 'Alien', Year: 1979 },
+        fields: [['Year']],
+      },
     ]),
     errors: [...queryRunErrors, ...rowErrors, ...readErrors],
     handler: (call) => {

@@ -17,9 +17,10 @@ import { concat } from '../../vectors/concat.ts';
 import { working } from '../../vectors/stop.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 import { type BagTools, cancelMany, type Left } from './bag.ts';
-import { changesOf, changesOfSide } from './changes.ts';
+import { type ChangeTools, changesOf, changesOfSide } from './changes.ts';
 import { Differences } from './different.ts';
 import { type Pieces, Side, type SideOptions } from './side.ts';
+import { leftTogether } from './versions.ts';
 import { type Keys, type Leftover, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
 
 /** The two sides, and what they are read with. */
@@ -29,13 +30,18 @@ export interface DiffSources extends SideOptions {
   readonly spill: BagTools['spill'];
   readonly memoryBytesMax: number;
 }
+/** The same, where versions of one record are told as one change. */
+export interface ChangeSources extends DiffSources {
+  /** Empty: records are whole values. */
+  readonly identity: Keys['keys'];
+}
 
 /** Changes that are given together, at least, unless they take long to find. */
 const togetherRows = 1024;
 const togetherMsMax = 50;
 
 /** The changes as records. @throws what scans throw; spill-full, query-memory */
-export async function* diffRows(sources: DiffSources): AsyncGenerator<Vector> {
+export async function* diffRows(sources: ChangeSources): AsyncGenerator<Vector> {
   let waiting: Vector[] = [];
   let rows = 0;
   let since = performance.now();
@@ -57,7 +63,8 @@ export async function* diffRows(sources: DiffSources): AsyncGenerator<Vector> {
 /** The rows that one side has alone, by windows of their keys. @throws as `diffRows` */
 export async function* leftRows(sources: DiffSources): AsyncGenerator<Left> {
   for await (const found of differencesIn(sources)) {
-    if ('side' in found) yield found;
+    if ('group' in found) yield* found.group;
+    else if ('side' in found) yield found;
     else {
       const { sides, left } = found;
       for (const side of ['removed', 'added'] as const) {
@@ -73,16 +80,24 @@ const rowsOfSide = ({ before, after }: Window, { added, rows }: Leftover, side: 
   return take(side === 'added' ? after : before, places);
 };
 
-async function* changesIn(sources: DiffSources): AsyncGenerator<Vector> {
-  const { keys, signal } = sources;
-  for await (const found of differencesIn(sources))
-    yield working(signal, () =>
-      'side' in found ? changesOfSide(found.side, found.rows, keys) : changesOf(found.sides, found.left, keys),
-    );
+async function* changesIn(sources: ChangeSources): AsyncGenerator<Vector> {
+  const { keys, identity, signal } = sources;
+  const tools: ChangeTools = { keys, identity, differences: new Differences() };
+  for await (const found of differencesIn(sources)) {
+    if ('group' in found) {
+      const { group } = found;
+      const left = identity.length > 0 ? leftTogether(group, identity, keys, found.tools) : group;
+      for await (const one of left) yield working(signal, () => changesOfFound(one, tools));
+    } else yield working(signal, () => changesOfFound(found, tools));
+  }
 }
+const changesOfFound = (found: FoundRows, tools: ChangeTools): Vector =>
+  'side' in found ? changesOfSide(found.side, found.rows, tools.keys) : changesOf(found.sides, found.left, tools);
 
 /** Rows of both sides, and which of them are left; or rows of one side that all are. */
-type Found = Left | { readonly sides: Window; readonly left: Leftover };
+type FoundRows = Left | { readonly sides: Window; readonly left: Leftover };
+/** Or what is left of a key of which both sides have rows, one of them very many, and what it is worked on with. */
+type Found = FoundRows | { readonly group: AsyncIterable<Left>; readonly tools: BagTools };
 
 async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
   const { signal, spill, batchRows } = sources;
@@ -98,7 +113,10 @@ async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
       if (before.isEmpty && after.isEmpty) return;
       const window = working(signal, () => nextWindow(before, after));
       if (!window) {
-        yield* cancelMany(...groupOf(before, after), tools);
+        const { rows, isOfBoth } = groupOf(before, after);
+        const group = cancelMany(...rows, tools);
+        if (isOfBoth) yield { group, tools };
+        else yield* group;
       } else {
         const found = working(signal, () => differencesOf(window, sources, differences));
         if (found) yield found;
@@ -131,7 +149,7 @@ const differencesOf = (
   window: { readonly before: Pieces; readonly after: Pieces },
   own: Keys,
   differences: Differences,
-): Found | undefined => {
+): FoundRows | undefined => {
   if (lengthOf(window.before) === 0) return { side: 'added', rows: both(window.after, own) };
   if (lengthOf(window.after) === 0) return { side: 'removed', rows: both(window.before, own) };
   let sides: Window = { before: byAllKeys(window.before.main, own), after: byAllKeys(window.after.main, own) };
@@ -145,8 +163,15 @@ const differencesOf = (
 };
 
 /** The rows of the key that both sides are at, or one of them. */
-const groupOf = (before: Side, after: Side): [AsyncIterable<Vector>, AsyncIterable<Vector>] => {
+const groupOf = (
+  before: Side,
+  after: Side,
+): { readonly rows: [AsyncIterable<Vector>, AsyncIterable<Vector>]; readonly isOfBoth: boolean } => {
   const first = before.isEmpty || (!after.isEmpty && before.compare(before.first, after.first) > 0) ? after : before;
   const key = first.first;
-  return [before.rowsOf(key), after.rowsOf(key)];
+  const other = first === before ? after : before;
+  return {
+    rows: [before.rowsOf(key), after.rowsOf(key)],
+    isOfBoth: !other.isEmpty && before.compare(other.first, key) === 0,
+  };
 };

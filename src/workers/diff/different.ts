@@ -89,7 +89,7 @@ export class Differences {
       case 'enum':
         return b.form === 'enum' && a.type === b.type ? markWords(a.codes, b.codes, pairs, out) : all();
       case 'record':
-        return b.form === 'record' && isAlike(a, b) ? this.markRecords(a, b, pairs, out) : all();
+        return b.form === 'record' && alikeRecords(a, b) ? this.markRecords(a, b, pairs, out) : all();
       case 'list':
         return b.form === 'list' && a.type === b.type ? this.markLists(a, b, pairs, out) : all();
       case 'union':
@@ -144,29 +144,51 @@ export class Differences {
     for (let at = 0; at < own.length; at++) out[owner.array[at]!]! |= own[at]!;
   }
 
-  /** Rows by the parts that they are in: each pair of parts is compared as two vectors. */
+  /** Each pair of parts is compared as two vectors. */
   private markTagged(a: Tagged, b: Tagged, pairs: Pairs, out: Uint8Array): void {
-    const width = b.parts.length;
-    const places = new Float64Array(out.length);
-    for (let n = 0; n < out.length; n++)
-      places[n] = (a.tags ? a.tags[pairs.a[n]!]! : 0) * width + (b.tags ? b.tags[pairs.b[n]!]! : 0);
-    const counts = countsOf(places, a.parts.length * width);
-    for (const [place, count] of counts) {
-      const slots = { a: new Uint32Array(count), b: new Uint32Array(count) };
-      const rows = new Uint32Array(count);
-      for (let n = 0, at = 0; at < count; n++) {
-        if (places[n] !== place) continue;
-        rows[at] = n;
-        slots.a[at] = a.slots ? a.slots[pairs.a[n]!]! : pairs.a[n]!;
-        slots.b[at++] = b.slots ? b.slots[pairs.b[n]!]! : pairs.b[n]!;
-      }
-      const own = new Uint8Array(count);
-      this.mark(a.parts[Math.floor(place / width)]!, b.parts[place % width]!, slots, own);
-      for (let at = 0; at < count; at++) out[rows[at]!]! |= own[at]!;
+    for (const part of partsOf(a, b, pairs)) {
+      const own = new Uint8Array(part.rows.length);
+      this.mark(part.a, part.b, part.pairs, own);
+      for (let at = 0; at < own.length; at++) out[part.rows[at]!]! |= own[at]!;
     }
   }
 }
 
+/** Pairs whose rows are in the same part of either side: numbers `rows` of all pairs. */
+interface PartPairs {
+  readonly a: Vector;
+  readonly b: Vector;
+  readonly pairs: Pairs;
+  readonly rows: Uint32Array;
+}
+/** Rows by the parts that they are in. */
+function* partsOf(a: Tagged, b: Tagged, pairs: Pairs): Generator<PartPairs> {
+  const width = b.parts.length;
+  const { length } = pairs.a;
+  const places = new Float64Array(length);
+  for (let n = 0; n < length; n++)
+    places[n] = (a.tags ? a.tags[pairs.a[n]!]! : 0) * width + (b.tags ? b.tags[pairs.b[n]!]! : 0);
+  for (const [place, count] of countsOf(places, a.parts.length * width)) {
+    const slots = { a: new Uint32Array(count), b: new Uint32Array(count) };
+    const rows = new Uint32Array(count);
+    for (let n = 0, at = 0; at < count; n++) {
+      if (places[n] !== place) continue;
+      rows[at] = n;
+      slots.a[at] = a.slots ? a.slots[pairs.a[n]!]! : pairs.a[n]!;
+      slots.b[at++] = b.slots ? b.slots[pairs.b[n]!]! : pairs.b[n]!;
+    }
+    yield { a: a.parts[Math.floor(place / width)]!, b: b.parts[place % width]!, pairs: slots, rows };
+  }
+}
+/** The same of vectors of which at least one has parts. */
+export const pairsByPart = (a: FlatVector, b: FlatVector, pairs: Pairs): Iterable<PartPairs> =>
+  partsOf(taggedOf(a), taggedOf(b), pairs);
+
+/** The vector that holds the rows in the end, and where. */
+export const flatBehind = (v: Vector, rows: Uint32Array): readonly [FlatVector, Uint32Array] => {
+  const [own, places] = behind(v, rows);
+  return own === v ? [v as FlatVector, rows] : flatBehind(own, places);
+};
 /** The vector that holds the rows, and where. */
 const behind = (v: Vector, rows: Uint32Array): readonly [Vector, Uint32Array] => {
   switch (v.form) {
@@ -204,7 +226,7 @@ const countsOf = (places: Float64Array, end: number): ReadonlyMap<number, number
 };
 
 /** Records of one shape, whatever the types of their fields. */
-const isAlike = ({ fields: a }: RecordVector, { fields: b }: RecordVector): boolean =>
+export const alikeRecords = ({ fields: a }: RecordVector, { fields: b }: RecordVector): boolean =>
   a.length === b.length && a.every((f, k) => f.name === b[k]!.name && f.optional === b[k]!.optional);
 
 type Words = Uint32Array | Uint8Array;

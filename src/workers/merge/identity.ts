@@ -16,15 +16,25 @@ export const identityOf = (rows: Vector, identity: Identity): Vector => ({
 
 /** Rows that have an identity, and those that lack a part of it: these are compared as whole values. */
 export const splitByIdentity = (rows: Vector, identity: Identity): { readonly own: Vector; readonly none: Vector } => {
-  const columns = identity.map((path) => keyColumn(rows, path));
+  const has = haveIdentity(rows, identity);
+  if (!has) return { own: rows, none: take(rows, new Uint32Array(0)) };
   const own = new Uint32List();
   const none = new Uint32List();
-  for (let i = 0; i < rows.length; i++) (columns.every((column) => hasValue(column, i)) ? own : none).push(i);
-  if (none.length === 0) return { own: rows, none: take(rows, new Uint32Array(0)) };
+  for (let i = 0; i < rows.length; i++) (has[i] === 1 ? own : none).push(i);
   return { own: take(rows, own.done()), none: take(rows, none.done()) };
 };
+/** 1 for rows that lack no part of it; undefined: all of them. */
+export const haveIdentity = (rows: Vector, identity: Identity): Uint8Array | undefined => {
+  let has: Uint8Array | undefined;
+  for (const path of identity) {
+    const column = keyColumn(rows, path);
+    if (column.form === 'number' || column.form === 'bytes') continue;
+    for (let i = 0; i < rows.length; i++)
+      if (!hasValue(column, i)) (has ??= new Uint8Array(rows.length).fill(1))[i] = 0;
+  }
+  return has;
+};
 const hasValue = (column: Vector, row: number): boolean => {
-  if (column.form === 'number' || column.form === 'bytes') return true;
   const { type } = underValue(valueAt(column, row));
   return type !== types.null && type.kind !== 'error';
 };

@@ -111,13 +111,14 @@ const scan = (
 /** What the handle of a comparison says. */
 interface DiffHandle extends Pick<PoolLayout, 'keys' | 'order'> {
   readonly diff: number;
+  readonly identity: readonly (readonly string[])[];
 }
 const diffOf = (
   { task, tools, spill, progress }: ScanTools,
   source: ResolvedSource,
   request: ScanRequest,
 ): AsyncIterable<Vector> => {
-  const { diff, keys, order } = JSON.parse(source.handle) as DiffHandle;
+  const { diff, keys, order, identity } = JSON.parse(source.handle) as DiffHandle;
   const { objects, readers } = tools;
   const sideOf = (side: DiffSide): ScanSource => ({
     keys,
@@ -131,6 +132,7 @@ const diffOf = (
     after: sideOf('commit'),
     keys,
     order,
+    identity,
     spill,
     memoryBytesMax: tools.queryMemoryBytesMax,
     batchRows: tools.batchRows,

@@ -32,7 +32,11 @@ afterAll(async () => {
 });
 
 const newPool = async (
-  options: { readonly keys?: readonly (readonly string[])[]; readonly order?: SortOrder } = {},
+  options: {
+    readonly keys?: readonly (readonly string[])[];
+    readonly identity?: readonly (readonly string[])[];
+    readonly order?: SortOrder;
+  } = {},
 ): Promise<string> => {
   const name = `pool${names++}`;
   await lake.createPool({ name, keys: [['k']], ...options });
@@ -224,6 +228,35 @@ describe('many rows', () => {
       expect(await ask(`from ${pool}@trial:diff | change == "removed" | values before.v | sort`, of)).toEqual(
         Array.from({ length: 10 }, (_, i) => String(i * 600 + 7)),
       );
+    }
+  });
+  test('of one key are versions by their identity, with memory or without', { timeout: 120_000 }, async () => {
+    const pool = await newPool({ keys: [['none']], identity: [['v']] });
+    const row = (i: number): string => `{v:${i},s:"text ${i % 2000}",deep:{m:${i % 3 === 0 ? `"${i}"` : i},n:0}}`;
+    await load(pool, rowsOf(0, 6000, row));
+    await fork(pool, 'trial');
+    await remove(pool, 'v % 3 == 1', 'trial');
+    // Of 2,000 that went 1,500 come back as others, and one of them twice.
+    await load(
+      pool,
+      rowsOf(0, 1500, (i) => `{v:${i * 3 + 1},s:"new",deep:{m:${i * 3 + 1},n:${i % 2}}}`),
+      'trial',
+    );
+    await load(pool, '{v:1} {v:null,s:"no identity"} {v:6001}', 'trial');
+    const found = `aggregate count:=count() by change,fields | sort change,fields`;
+    for (const of of [workers, poor]) {
+      expect(await ask(`from ${pool}@trial:diff | put fields:=coalesce(fields,null) | ${found}`, of)).toEqual([
+        '{change:"added",fields:null,count:4}',
+        '{change:"changed",fields:[["s"]],count:749}',
+        '{change:"changed",fields:[["s"],["deep","n"]],count:750}',
+        '{change:"removed",fields:null,count:501}',
+      ]);
+      expect(
+        await ask(
+          `from ${pool}@trial:diff | change == "changed" | values {v:after.v,same:before.v == after.v} | sort v | tail 1`,
+          of,
+        ),
+      ).toEqual(['{v:4498,same:true}']);
     }
   });
   test('of keys before and behind one that is very frequent', async () => {

@@ -41,10 +41,11 @@ export const Differences = ({
   const of = compared.of || place.revision || 'main';
   const { base } = compared;
   const moves = [...branches(pool), ...tags(pool)].map(({ name, commit }) => `${name} ${commit}`);
-  const about = JSON.stringify([of, base, moves]);
+  const hasIdentity = (pool.identity?.length ?? 0) > 0;
+  const about = JSON.stringify([of, base, moves, pool.identity]);
   const found = useAnswer(
     place.isEmpty ? undefined : JSON.stringify([about, max]),
-    () => readChanges({ pool: pool.id, revision: of, base: base || undefined }, max),
+    () => readChanges({ pool: pool.id, hasIdentity, revision: of, base: base || undefined }, max),
     50,
   );
   const sums = useAnswer(base === '' || place.isEmpty ? undefined : about, () =>
@@ -69,7 +70,10 @@ export const Differences = ({
                 {sums.value && (
                   <span class="soft">
                     {' '}
-                    · {count(sums.value.added)} added, {count(sums.value.removed)} removed, a changed record being both
+                    · {count(sums.value.added)} added, {count(sums.value.removed)} removed,{' '}
+                    {sums.value.changed === undefined
+                      ? 'a changed record being both'
+                      : `${count(sums.value.changed)} changed`}
                   </span>
                 )}
               </>
@@ -179,7 +183,7 @@ const Choose = ({
 };
 
 const OneChange = ({
-  change: { kind, key, before: was, after: is },
+  change: { kind, key, before: was, after: is, fields },
   before,
   after,
 }: {
@@ -197,6 +201,7 @@ const OneChange = ({
       {kind === 'changed' ? (
         <Sides
           label={`Record ${label}`}
+          changed={fields}
           sides={[
             { id: 'before', head: before, record: was },
             { id: 'after', head: after, record: is },

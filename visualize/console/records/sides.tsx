@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { Name } from '../parts.tsx';
 import { shown } from '../query/print.ts';
 import { type Cell, isNull } from '../query/wire.ts';
-import { counted } from '../text.ts';
+import { counted, visible } from '../text.ts';
 import { fieldsOf, isSame } from './cells.ts';
 
 /** A side: its head, and the record as it has it; undefined where it has none. */
@@ -17,28 +17,46 @@ interface Row {
   readonly name: string;
   readonly cells: readonly (Cell | undefined)[];
   readonly differs: boolean;
+  /** Fields within it that differ, where the service tells them. */
+  readonly within: readonly string[];
 }
+type Changed = readonly (readonly string[])[] | undefined;
 /** Fields of a record that are drawn. */
 const fieldsMax = 300;
 
 /** The record of a side; null, as the service writes where there is none, is none. */
 export const recordOf = (cell: Cell | undefined): Cell | undefined => (cell && !isNull(cell) ? cell : undefined);
 
-const rowsOf = (sides: readonly Side[]): readonly Row[] => {
+/** `changed`: paths of what differs, which else is looked for. */
+const rowsOf = (sides: readonly Side[], changed: Changed): readonly Row[] => {
   const all = sides.map(({ record }) => (record ? (fieldsOf(record) ?? new Map([['', record]])) : undefined));
   const present = all.filter((each) => each !== undefined);
   const names = new Set(present.flatMap((each) => [...each.keys()]));
   return [...names].map((name) => {
     const cells = all.map((each) => each?.get(name));
     const held = cells.filter((_, i) => all[i] !== undefined);
-    return { name, cells, differs: held.some((cell) => !isSame(cell, held[0])) };
+    if (!changed) return { name, cells, differs: held.some((cell) => !isSame(cell, held[0])), within: [] };
+    const paths = changed.filter(([first]) => first === name);
+    const within = paths.flatMap(([, ...inner]) => (inner.length > 0 ? [inner.join('.')] : []));
+    return { name, cells, differs: paths.length > 0, within };
   });
 };
 
-/** The table of the sides. Fields that are the same on all of them are shown when one asks for them. */
-export const Sides = ({ sides, label }: { readonly sides: readonly Side[]; readonly label: string }) => {
+/**
+ * The table of the sides. Fields that are the same on all of them are shown when one asks for them. `changed`: paths of
+ * the fields that differ, as the service tells them; else values are compared.
+ */
+export const Sides = ({
+  sides,
+  label,
+  changed,
+}: {
+  readonly sides: readonly Side[];
+  readonly label: string;
+  readonly changed?: Changed;
+}) => {
   const [all, setAll] = useState(false);
-  const rows = rowsOf(sides);
+  const rows = rowsOf(sides, changed);
   const differing = rows.filter(({ differs }) => differs);
   const shownRows = all || differing.length === 0 ? rows : differing;
   const same = rows.length - differing.length;
@@ -59,11 +77,12 @@ export const Sides = ({ sides, label }: { readonly sides: readonly Side[]; reado
             </tr>
           </thead>
           <tbody>
-            {shownRows.slice(0, fieldsMax).map(({ name, cells, differs }) => (
+            {shownRows.slice(0, fieldsMax).map(({ name, cells, differs, within }) => (
               <tr key={name} class={differs ? 'differs' : ''}>
                 <th scope="row">
                   {name === '' ? <span class="soft">value</span> : <Name text={name} max={60} />}
                   {differs && <span class="hidden-text">, changed</span>}
+                  {within.length > 0 && <span class="soft"> {visible(within.join(', '), 120)}</span>}
                 </th>
                 {cells.map((cell, i) => (
                   <td key={sides[i]!.id}>

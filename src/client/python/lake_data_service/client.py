@@ -348,13 +348,17 @@ class Pool:
         """What a branch or commit changed, record by record in the order of the pool key.
 
         Against its fork from ``main``, or its parent; or against ``base``, a branch or commit. Rows have ``change``
-        (``added`` or ``removed``), ``key``, ``before`` and ``after``.
+        (``added`` or ``removed``), ``key``, ``before`` and ``after``. In a pool with an identity ``changed`` are two
+        versions of one record, and ``fields`` the paths of what differs.
         """
         against = "" if base is None else f" (base {name_text(base)})"
         return Query(self._transport, f"from {name_text(self.name)}@{name_text(revision)}:diff{against}")
 
-    def diff_summary(self, base: str, revision: str) -> Dict[str, int]:
-        """How many records ``revision`` has otherwise than ``base``: ``added`` and ``removed``."""
+    def diff_summary(self, base: str, revision: str) -> Dict[str, Any]:
+        """How many records ``revision`` has otherwise than ``base``: ``added`` and ``removed``.
+
+        In a pool with an identity also ``changed``, and ``fields``: for each ``path`` the ``count`` of records.
+        """
         path = ["pool", self.name, "revision", base, "diff", revision]
         return dict(_json(self._transport, "GET", path, None, query={"summary": "T", "format": "json"})[0])
 
