@@ -6,7 +6,7 @@ import { compact } from '../../exec/operators/compact.ts';
 import { combine } from '../../exec/expressions/rows.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { Uint32List, Uint8List } from '../../vectors/lists.ts';
+import { Uint32List } from '../../vectors/lists.ts';
 import { type Field, type Vector, nulls, take } from '../../vectors/vector.ts';
 import { stringValue } from '../../vectors/value.ts';
 import type { Left } from './bag.ts';
@@ -31,30 +31,35 @@ export interface ChangeTools {
 /** The records of a window. */
 export const changesOf = ({ before, after }: Window, { added, rows }: Leftover, tools: ChangeTools): Vector => {
   const { keys, identity, differences } = tools;
-  const isAdded = (n: number): boolean => added[n] === 1;
-  const removedRows = rows.filter((_, n) => !isAdded(n));
-  const addedRows = rows.filter((_, n) => isAdded(n));
+  const { length } = rows;
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
+  const removedPlaces = new Uint32Array(length);
+  const addedPlaces = new Uint32Array(length);
+  let removedCount = 0;
+  let addedCount = 0;
+  for (let n = 0; n < length; n++) {
+    tags[n] = added[n]!;
+    if (added[n] === 1) addedPlaces[(slots[n] = addedCount++)] = rows[n]!;
+    else removedPlaces[(slots[n] = removedCount++)] = rows[n]!;
+  }
+  const removedRows = removedPlaces.subarray(0, removedCount);
+  const addedRows = addedPlaces.subarray(0, addedCount);
   if (addedRows.length === 0) return changesOfSide('removed', compact(take(before, removedRows)), keys);
   if (removedRows.length === 0) return changesOfSide('added', compact(take(after, addedRows)), keys);
   const gone = compact(take(before, removedRows));
   const come = compact(take(after, addedRows));
   const pairs = identity.length > 0 ? versionsOf(gone, come, identity, keys) : undefined;
   if (pairs?.some((other) => other > 0)) return changesOfPairs({ gone, come, added, pairs }, keys, differences);
-  return mixed(added, changesOfSide('removed', gone, keys), changesOfSide('added', come, keys));
+  return mixed(tags, slots, changesOfSide('removed', gone, keys), changesOfSide('added', come, keys));
 };
 
-/** Rows of both sides as one, each side's in its order: `added[n]` tells of which the next is. */
-const mixed = (added: Uint8Array, removed: Changes, fresh: Changes): Changes => {
-  const slots = new Uint32Array(added.length);
-  const next = [0, 0];
-  for (let n = 0; n < slots.length; n++) slots[n] = next[added[n]!]!++;
-  const tags = Uint32Array.from(added);
-  return {
-    form: 'record',
-    length: slots.length,
-    fields: removed.fields.map((f, k) => field(f.name, combine(tags, slots, [f.values, fresh.fields[k]!.values]))),
-  };
-};
+/** Rows of both sides as one: row n is `slots[n]` of those that came where `tags[n]` is 1, else of those that went. */
+const mixed = (tags: Uint32Array, slots: Uint32Array, removed: Changes, fresh: Changes): Changes => ({
+  form: 'record',
+  length: slots.length,
+  fields: removed.fields.map((f, k) => field(f.name, combine(tags, slots, [f.values, fresh.fields[k]!.values]))),
+});
 
 /** What went and came, of which some are versions of one record: those come where the former one went. */
 const changesOfPairs = (
@@ -69,7 +74,7 @@ const changesOfPairs = (
 ): Vector => {
   const isPaired = new Uint8Array(come.length);
   for (const other of pairs) if (other > 0) isPaired[other - 1] = 1;
-  const rest = { removed: new Uint32List(), added: new Uint32List(), order: new Uint8List() };
+  const rest = { removed: new Uint32List(), added: new Uint32List(), tags: new Uint32List(), slots: new Uint32List() };
   const [a, b] = [new Uint32List(), new Uint32List()];
   const tags = new Uint32List();
   const slots = new Uint32List();
@@ -79,19 +84,22 @@ const changesOfPairs = (
     if (isAdded && isPaired[row] === 1) continue;
     const isChange = !isAdded && pairs[row]! > 0;
     tags.push(isChange ? 1 : 0);
-    slots.push(isChange ? a.length : rest.order.length);
+    slots.push(isChange ? a.length : rest.tags.length);
     if (isChange) {
       a.push(row);
       b.push(pairs[row]! - 1);
     } else {
-      rest[isAdded ? 'added' : 'removed'].push(row);
-      rest.order.push(isAdded ? 1 : 0);
+      const side = isAdded ? rest.added : rest.removed;
+      rest.tags.push(isAdded ? 1 : 0);
+      rest.slots.push(side.length);
+      side.push(row);
     }
   }
   const changed = changedRecords(gone, come, { a: a.done(), b: b.done() }, keys, differences);
-  if (rest.order.length === 0) return changed;
+  if (rest.tags.length === 0) return changed;
   const others = mixed(
-    rest.order.done(),
+    rest.tags.done(),
+    rest.slots.done(),
     changesOfSide('removed', take(gone, rest.removed.done()), keys),
     changesOfSide('added', take(come, rest.added.done()), keys),
   );
