@@ -252,8 +252,8 @@ describe('over pools', () => {
     expect(body).toContain('with recursive r gives more than 1000 rows (option -recursion.rows.max)');
   });
   const faults: Readonly<Record<string, string>> = {
-    'select lead("offset" := 2, col := id) over (order by id) from people':
-      'lead takes its arguments by their places at line 1, column 13:\nselect lead("offset" := 2, col := id) over (order by id) from people\n            ~~~~~~~~~~~~~~~~~~~~~~~~',
+    'select lead("offest" := 2, col := id) over (order by id) from people':
+      'lead has no argument "offest" at line 1, column 13:\nselect lead("offest" := 2, col := id) over (order by id) from people\n            ~~~~~~~~~~~~~',
     'select id from people p join orders o on p.id = o.id':
       'ambiguous unqualified column "id" at line 1, column 8:\nselect id from people p join orders o on p.id = o.id\n       ~~',
     'select nme from people p join orders o on p.id = o.id':
