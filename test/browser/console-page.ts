@@ -79,6 +79,21 @@ export const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 export const figure = (page: Page, label: string) => page.locator('.figure').filter({ hasText: label }).locator('dd');
 export const commit = (page: Page, text: string) => page.locator('.row.commit').filter({ hasText: text }).first();
+/** Opens a commit of the graph. Rows move when a newer one comes: a click that met another row is made again. */
+export const openCommit = async (page: Page, text: string): Promise<void> => {
+  const heading = page.getByRole('heading', { name: text });
+  for (let left = 10; left > 0; left--) {
+    await commit(page, text).click();
+    const isOpen = await heading.waitFor({ timeout: left > 1 ? 3000 : 30_000 }).then(
+      () => true,
+      (fault: unknown) => {
+        if (left === 1) throw fault;
+        return false;
+      },
+    );
+    if (isOpen) return;
+  }
+};
 /** The line for curl of the open dialog. */
 export const curl = (page: Page): Promise<string | null> => page.locator('dialog .curl code').textContent();
 /** Chooses a file in the open dialog. */

@@ -8,7 +8,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { lacksChromium } from '../support/chromium.ts';
 import { dataset, mixedEvents } from './console-lake.ts';
-import { button, commit, curl, figure, pick, soon, useConsole } from './console-page.ts';
+import { button, commit, curl, figure, openCommit, pick, soon, useConsole } from './console-page.ts';
 import { drop, placeOf } from './hand.ts';
 
 describe.skipIf(lacksChromium())('the console', () => {
@@ -62,7 +62,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.getByText('Merged trial into main.').waitFor();
     await expect.poll(() => count('from movies | count()')).toBe(3203n);
     await page.getByLabel('Branch', { exact: true }).selectOption('main');
-    await commit(page, 'merged "trial" into "main"').click();
+    await openCommit(page, 'merged "trial" into "main"');
     await expect
       .poll(() => page.locator('.details').textContent())
       .toMatch(/added\+2 records.*parents[0-9a-f]{8} [0-9a-f]{8} /);
@@ -132,7 +132,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     const first = await main.insert([{ k: 1n }], { message: 'one' });
     await main.insert([{ k: 2n }, { k: 3n }], { message: 'two more' });
     const { page, faults } = await pages.open('#/pool/travel');
-    await commit(page, 'one').click();
+    await openCommit(page, 'one');
     await button(page, 'Go to this point in time').click();
     await page.getByText(/The pool as it was at/).waitFor();
     await expect.poll(() => new URL(page.url()).hash).toBe(`#/pool/travel?at=${first.commit}`);
@@ -294,7 +294,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     const { commit: first } = await main.load('{k:1}', { format: 'sup', message: 'the first' });
     await main.load('{k:2}', { format: 'sup', message: 'the second' });
     const { page, faults } = await pages.open('#/pool/tagged');
-    await commit(page, 'the first').click();
+    await openCommit(page, 'the first');
     await button(page, 'Tag').click();
     await page.locator('dialog').getByLabel('Name').fill('main');
     await page.getByText('There is a branch or a tag of this name already.').waitFor();
@@ -305,7 +305,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('1');
     await page.locator('#shown-branch').selectOption('main');
     await expect.poll(() => figure(page, 'records').textContent(), soon).toBe('2');
-    await commit(page, 'the first').click();
+    await openCommit(page, 'the first');
     await button(page, 'Reset a branch to here').click();
     await page.getByText('and would hold').waitFor();
     await button(page, 'Reset branch').click();
@@ -349,7 +349,7 @@ describe.skipIf(lacksChromium())('the console', () => {
     await page.locator('dialog .effect:not(.refused)').waitFor();
     await byLine();
     await expect.poll(() => keys()).toEqual([2n, 3n, 4n]);
-    await commit(page, 'merged "other" into "main"').click();
+    await openCommit(page, 'merged "other" into "main"');
     await button(page, 'Revert').click();
     await page.locator('dialog .effect').waitFor();
     await byLine();

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import type { Pool } from '../../src/client/client.ts';
 import { lacksChromium, seriousFindings } from '../support/chromium.ts';
-import { button, commit, useConsole } from './console-page.ts';
+import { button, openCommit, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('the changes of a revision', () => {
   const pages = useConsole();
@@ -72,8 +72,7 @@ describe.skipIf(lacksChromium())('the changes of a revision', () => {
 
     // From a commit of the list.
     await page.getByRole('tab', { name: 'Commits' }).click();
-    await commit(page, 'a deletion').click();
-    await page.getByRole('heading', { name: 'a deletion' }).waitFor();
+    await openCommit(page, 'a deletion');
     await button(page, 'What it changed').click();
     await expect.poll(() => changes(page)).toEqual(['k 3 removed{k:3,a:3}']);
     await expect.poll(() => against(page).locator('option:checked').textContent()).toBe('its parent');
@@ -92,7 +91,7 @@ describe.skipIf(lacksChromium())('the changes of a revision', () => {
       { message: 'compacted' },
     );
     const { page } = await pages.open('#/pool/long');
-    await commit(page, 'loaded 1 data object').click();
+    await openCommit(page, 'loaded 1 data object');
     await button(page, 'What it changed').click();
     await page.getByText('The first 50 changes').waitFor();
     await button(page, 'Show more').click();
@@ -100,8 +99,7 @@ describe.skipIf(lacksChromium())('the changes of a revision', () => {
     await button(page, 'Show more').click();
     await page.getByText('300 changes', { exact: true }).waitFor();
     await page.getByRole('tab', { name: 'Commits' }).click();
-    await commit(page, 'compacted').click();
-    await page.getByRole('heading', { name: 'compacted' }).waitFor();
+    await openCommit(page, 'compacted');
     await button(page, 'What it changed').click();
     await page.getByText('No record is another one.').waitFor();
     await page.close();

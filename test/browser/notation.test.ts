@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { lacksChromium } from '../support/chromium.ts';
-import { button, commit, curl, pick, useConsole } from './console-page.ts';
+import { button, curl, openCommit, pick, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('the console writes', () => {
   const pages = useConsole();
@@ -30,14 +30,14 @@ describe.skipIf(lacksChromium())('the console writes', () => {
     await main.revert(gone);
     await main.load('{k:2}', { format: 'sup' });
     const { page, faults } = await pages.open('#/pool/written');
-    await commit(page, `reverted commit ${short(gone)}`).click();
+    await openCommit(page, `reverted commit ${short(gone)}`);
     await expect
       .poll(() => page.locator('.details h3').textContent(), { message: 'details' })
       .toBe(`reverted commit ${short(gone)}`);
-    await commit(page, 'the second').click();
+    await openCommit(page, 'the second');
     // Where the id is looked for, it is found: in the details of the commit itself.
     await expect.poll(() => page.locator('.details').getByText(gone, { exact: true }).count()).toBe(2);
-    await commit(page, 'loaded 1 data object').click();
+    await openCommit(page, 'loaded 1 data object');
     await expect.poll(() => page.locator('.details .message-text').innerText()).toMatch(/^ *[0-9a-f]{8} 1 record in /);
     await expect.poll(() => messageIds(page)).toEqual([]);
     await page.close();
@@ -52,7 +52,7 @@ describe.skipIf(lacksChromium())('the console writes', () => {
     await main.deleteWhere('k == 1', { message: 'gone' });
     const [object] = await pool.vacuum('main');
     const { page } = await pages.open('#/pool/vacuumed');
-    await commit(page, 'gone').click();
+    await openCommit(page, 'gone');
     await button(page, 'Revert').click();
     const refused = page.locator('dialog .effect.refused');
     await expect.poll(() => refused.locator('.pre').innerText()).toContain(short(object!));

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import type { Pool } from '../../src/client/client.ts';
 import { lacksChromium, seriousFindings } from '../support/chromium.ts';
-import { button, commit, curl, useConsole } from './console-page.ts';
+import { button, curl, openCommit, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('records in conflict', () => {
   const pages = useConsole();
@@ -87,8 +87,7 @@ describe.skipIf(lacksChromium())('records in conflict', () => {
   test('of a revert and of a pick are settled too; a pick shows what it would do', async () => {
     const pool = await makeConflicts('picked');
     const { page, faults } = await pages.open('#/pool/picked');
-    await commit(page, 'twenty more').click();
-    await page.getByRole('heading', { name: 'twenty more' }).waitFor();
+    await openCommit(page, 'twenty more');
     await button(page, 'Pick').click();
     await page.locator('dialog .effect.refused').getByText('3 records are in conflict.').waitFor();
     await page.getByLabel('as on the commit').check();
@@ -96,8 +95,7 @@ describe.skipIf(lacksChromium())('records in conflict', () => {
     await button(page, 'Pick').last().click();
     await page.getByText(/^Picked [0-9a-f]{8} onto main\.$/).waitFor();
     await expect.poll(() => rows('picked')).toMatch(/a:21.*\n.*a:22.*\n.*a:23/);
-    await commit(page, 'ten more').click();
-    await page.getByRole('heading', { name: 'ten more' }).waitFor();
+    await openCommit(page, 'ten more');
     await button(page, 'Revert').click();
     await page.locator('dialog .effect.refused').getByText('3 records are in conflict.').waitFor();
     await take(page, '9007199254740993', 'before the commit').check();
