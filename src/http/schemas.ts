@@ -633,6 +633,17 @@ const viewName = Type.String({
   description:
     'Unique among the pools and views of the lake. At most 65,536 bytes (option `-name.max`). Not `HEAD`, `.` or `..`.',
 });
+/** Of a text in SuperSQL or SQL. */
+const indexBase = Type.Optional(
+  nullable(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'From where brackets count where the text has no `pragma index_base`. Default: option `-index.base`.',
+    }),
+  ),
+);
 const viewText = {
   query: Type.String({
     format: 'superql',
@@ -640,16 +651,7 @@ const viewText = {
     description: 'SuperSQL or SQL; it may read views, and not load.',
   }),
   columns: Type.Optional(nullable(array(Type.String(), { description: 'Names that its first columns get.' }))),
-  index_base: Type.Optional(
-    nullable(
-      Type.Integer({
-        minimum: 0,
-        maximum: 1,
-        description:
-          'From where its brackets count where the text has no `pragma index_base`. Default: option `-index.base`.',
-      }),
-    ),
-  ),
+  index_base: indexBase,
 };
 /** The body of `POST /view`. */
 export const NewView = Type.Object(
@@ -794,16 +796,7 @@ export const QueryRequest = Type.Object(
         }),
       ),
     ),
-    index_base: Type.Optional(
-      nullable(
-        Type.Integer({
-          minimum: 0,
-          maximum: 1,
-          description:
-            'From where brackets count where the text has no `pragma index_base`. Default: option `-index.base`.',
-        }),
-      ),
-    ),
+    index_base: indexBase,
   },
   {
     $id: 'QueryRequest',

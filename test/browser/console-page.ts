@@ -1,6 +1,6 @@
 /** What the tests of the console share: a service, a browser, and what people do with a page. */
 import type { BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { faultsOf, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
@@ -82,17 +82,14 @@ export const commit = (page: Page, text: string) => page.locator('.row.commit').
 /** Opens a commit of the graph. Rows move when a newer one comes: a click that met another row is made again. */
 export const openCommit = async (page: Page, text: string): Promise<void> => {
   const heading = page.getByRole('heading', { name: text });
-  for (let left = 10; left > 0; left--) {
+  const isOpen = async (): Promise<boolean> => {
     await commit(page, text).click();
-    const isOpen = await heading.waitFor({ timeout: left > 1 ? 3000 : 30_000 }).then(
+    return heading.waitFor({ timeout: 3000 }).then(
       () => true,
-      (fault: unknown) => {
-        if (left === 1) throw fault;
-        return false;
-      },
+      () => false,
     );
-    if (isOpen) return;
-  }
+  };
+  await expect.poll(isOpen, { timeout: 60_000 }).toBe(true);
 };
 /** The line for curl of the open dialog. */
 export const curl = (page: Page): Promise<string | null> => page.locator('dialog .curl code').textContent();

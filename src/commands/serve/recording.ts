@@ -5,6 +5,18 @@ import type { MachineWatch } from '../../recording/watch.ts';
 import { version } from '../../version.ts';
 import { Recorder } from '../recorder.ts';
 
+/** Options that have a say in what happens, which the recording names; others may hold secrets. */
+const told = [
+  'workerCount',
+  'memoryBytesMax',
+  'queueJobsMax',
+  'tasksMax',
+  'expandedBytesMax',
+  'queryStatusMs',
+  'subscribersMax',
+  'subscriberEventsMax',
+] as const satisfies readonly (keyof ServeConfig)[];
+
 /** Begins what `-record` asks for, if anything. */
 export const beginRecording = async (
   config: ServeConfig,
@@ -14,29 +26,8 @@ export const beginRecording = async (
     report,
   }: { readonly cwd: string; readonly watch: MachineWatch; readonly report: (fault: unknown) => void },
 ): Promise<Recorder | undefined> => {
-  const {
-    record: { file, ...limits },
-    workerCount,
-    memoryBytesMax,
-    queueJobsMax,
-    tasksMax,
-    expandedBytesMax,
-    queryStatusMs,
-    subscribersMax,
-    subscriberEventsMax,
-  } = config;
-  // Those that have a say in what happens; others may hold secrets.
-  const options = {
-    workerCount,
-    memoryBytesMax,
-    queueJobsMax,
-    tasksMax,
-    expandedBytesMax,
-    queryStatusMs,
-    subscribersMax,
-    subscriberEventsMax,
-  };
-  return file === ''
-    ? undefined
-    : Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
+  const { file, ...limits } = config.record;
+  if (file === '') return undefined;
+  const options = Object.fromEntries(told.map((name) => [name, config[name]]));
+  return Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
 };
