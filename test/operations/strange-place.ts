@@ -1,6 +1,7 @@
 /**
- * `npm run test:strange`: the core of the suite as somebody without rights runs it, in a folder with blanks and umlauts
- * that nobody may write to, under umask 077, without Python. Ends with the suite's status; arguments are vitest's.
+ * `npm run test:strange`: the suite (with `LAKE_TEST=core` its core) as somebody without rights runs it, in a folder with
+ * blanks and umlauts that nobody may write to, under umask 077, without Python. Ends with the suite's status; arguments
+ * are vitest's.
  *
  * The folder is a copy of what git knows, of `node_modules` and of `dist`; only what tests make for themselves is
  * written: below TMPDIR and in `node_modules/.cache`.
@@ -21,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const part = process.env['LAKE_TEST'] === undefined ? {} : { LAKE_TEST: process.env['LAKE_TEST'] };
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -78,7 +80,7 @@ try {
   ({ status } = spawnSync('sh', ['-c', 'umask 077; exec "$@"', 'sh', ...rights, ...vitest, ...process.argv.slice(2)], {
     cwd: copy,
     stdio: 'inherit',
-    env: { PATH: programs, HOME: temporary, TMPDIR: temporary, LANG: 'C.UTF-8', LAKE_TEST: 'core' },
+    env: { PATH: programs, HOME: temporary, TMPDIR: temporary, LANG: 'C.UTF-8', ...part },
   }));
 } finally {
   execFileSync('chmod', ['-R', 'u+w', folder]);

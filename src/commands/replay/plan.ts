@@ -178,9 +178,15 @@ class Plan {
     const created = new Map(
       [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
     );
+    const firsts = firstNumbers(this.ended);
     const placed = this.ended.map((one, index) => {
       const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
-      const at = drawn ?? last.get(one.actor) ?? (one.actor === 'lake' ? 0 : created.get(one.pool)) ?? 0;
+      const at =
+        firsts.get(transactionOf(one)) ??
+        drawn ??
+        last.get(one.actor) ??
+        (one.actor === 'lake' ? 0 : created.get(one.pool)) ??
+        0;
       last.set(one.actor, at);
       return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
     });
@@ -217,15 +223,27 @@ class Plan {
   }
 }
 
-/** The jobs of one transaction go together: behind whatever any of its pools did before. */
+const transactionOf = ({ job }: Asked): number => (job.kind === 'transaction' ? job.transaction : -1);
+/**
+ * Of each transaction that was done, the first number that it drew: all its pools stand there, so that what one of them
+ * did next stays behind it. The numbers of a transaction follow each other.
+ */
+const firstNumbers = (ended: readonly Ended[]): ReadonlyMap<number, number> => {
+  const firsts = new Map<number, number>();
+  for (const one of ended) {
+    const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : undefined;
+    if (one.job.kind === 'transaction' && drawn !== undefined)
+      firsts.set(one.job.transaction, Math.min(drawn, firsts.get(one.job.transaction) ?? drawn));
+  }
+  return firsts;
+};
+/** The jobs of one transaction go together: one that failed, behind whatever any of its pools did before. */
 const behindAll = <T extends { readonly one: Asked; readonly at: number }>(placed: readonly T[]): T[] => {
   const latest = new Map<number, number>();
   for (const { one, at } of placed)
     if (one.job.kind === 'transaction')
       latest.set(one.job.transaction, Math.max(at, latest.get(one.job.transaction) ?? 0));
-  return placed.map((job) =>
-    job.one.job.kind === 'transaction' ? { ...job, at: latest.get(job.one.job.transaction)! } : job,
-  );
+  return placed.map((job) => ({ ...job, at: latest.get(transactionOf(job.one)) ?? job.at }));
 };
 
 /** What a job draws a time for, besides commits. */
