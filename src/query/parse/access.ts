@@ -19,9 +19,10 @@ export function parsePostfix(s: Scanner): Expr | undefined {
   return undefined;
 }
 
-/** `.name` behind an expression. */
+/** `.name` behind an expression; in SQL with blanks behind the dot, as generated texts have them. */
 export function parseDot(s: Scanner, expr: Expr): DotExpr | undefined {
   const start = s.pos++;
+  if (s.sql) s.skip();
   const name = parseFieldName(s);
   if (name !== undefined) return { kind: 'dot', expr, name, start: expr.start, end: name.end };
   s.pos = start;

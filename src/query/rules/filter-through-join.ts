@@ -8,26 +8,40 @@ import type { Rule } from './rule.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',
-  apply: (ops) => throughFilter(ops) ?? throughPairs(ops) ?? ops,
+  apply: (ops) => repeated(ops, (now) => throughFilter(now, () => true) ?? throughPairs(now)),
 } as const satisfies Rule;
 
-const throughFilter = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
-  const at = ops.findIndex((op, i) => op.kind === 'filter' && ops[i - 1]?.kind === 'join');
-  const filter = ops[at];
-  const join = ops[at - 1];
-  if (filter?.kind !== 'filter' || join?.kind !== 'join' || !join.right) return undefined;
-  const { left, right, rest } = divided(filter.expr, join, sidesKept(join));
-  if (left.length === 0 && right.length === 0) return undefined;
-  return [
-    ...ops.slice(0, at - 1),
-    ...filterOf(left),
-    filteredRight(join, right),
-    ...filterOf(rest),
-    ...ops.slice(at + 1),
-  ];
+/** The same for joins that keep rows without a match: so filters get to the inner joins before them. */
+export const filterThroughOuterJoin = {
+  name: 'filter-through-outer-join',
+  apply: (ops) => repeated(ops, (now) => throughFilter(now, ({ style }) => style !== 'inner' && style !== 'cross')),
+} as const satisfies Rule;
+
+type Ops = readonly PlanOp[];
+
+const repeated = (ops: Ops, step: (ops: Ops) => Ops | undefined): Ops => {
+  let out = ops;
+  for (let next = step(out); next; next = step(out)) out = next;
+  return out;
+};
+
+const throughFilter = (ops: Ops, isMeant: (join: Join) => boolean): Ops | undefined => {
+  for (const [at, filter] of ops.entries()) {
+    const join = ops[at - 1];
+    if (filter.kind !== 'filter' || join?.kind !== 'join' || !join.right || !isMeant(join)) continue;
+    const { left, right, rest } = divided(filter.expr, join, sidesKept(join));
+    if (left.length === 0 && right.length === 0) continue;
+    return [
+      ...withFilter(ops.slice(0, at - 1), left),
+      filteredRight(join, right),
+      ...filterOf(rest),
+      ...ops.slice(at + 1),
+    ];
+  }
+  return undefined;
 };
 /** A join asks of pairs what could be asked of rows: these need not be held then, nor the columns that it reads. */
-const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => {
+const throughPairs = (ops: Ops): Ops | undefined => {
   for (const [at, join] of ops.entries()) {
     if (join.kind !== 'join' || !join.right || !join.residual || join.nearest) continue;
     const { left, right, rest } = divided(join.residual, join, sidesAsked(join));
@@ -35,8 +49,7 @@ const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => 
     const { residual: _, ...others } = join;
     const residual = conjunction(rest);
     return [
-      ...ops.slice(0, at),
-      ...filterOf(left),
+      ...withFilter(ops.slice(0, at), left),
       filteredRight({ ...others, ...(residual && { residual }) }, right),
       ...ops.slice(at + 1),
     ];
@@ -44,12 +57,19 @@ const throughPairs = (ops: readonly PlanOp[]): readonly PlanOp[] | undefined => 
   return undefined;
 };
 
-const filterOf = (list: readonly PlanExpr[]): readonly PlanOp[] => {
+const filterOf = (list: readonly PlanExpr[]): Ops => {
   const expr = conjunction(list);
   return expr ? [{ kind: 'filter', expr }] : [];
 };
+/** With the parts as a filter behind it, in one with the filter at its end. */
+const withFilter = (ops: Ops, list: readonly PlanExpr[]): Ops => {
+  const last = ops.at(-1);
+  return last?.kind === 'filter' && list.length > 0
+    ? [...ops.slice(0, -1), ...filterOf([...conjuncts(last.expr), ...list])]
+    : [...ops, ...filterOf(list)];
+};
 const filteredRight = (join: Join, list: readonly PlanExpr[]): Join =>
-  list.length > 0 && join.right ? { ...join, right: { ops: [...join.right.ops, ...filterOf(list)] } } : join;
+  list.length > 0 && join.right ? { ...join, right: { ops: withFilter(join.right.ops, list) } } : join;
 
 type Join = PlanOp & { readonly kind: 'join' };
 

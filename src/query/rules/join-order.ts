@@ -1,5 +1,6 @@
 /**
- * Cross joins before a filter, as the commas of FROM make them, become joins by the equalities of the filter.
+ * Cross joins before a filter, as the commas of FROM make them, become joins by the equalities of the filter; inner
+ * joins of SQL among them or alone are put in order with them, by what they ask of their pairs.
  *
  * - Parts of the filter that read one table go to that table; equalities between two tables become hash keys, and what
  *   else reads several is tested as soon as they are joined.
@@ -12,8 +13,19 @@
  * - Rows keep their form, so that what follows need not know. Where their order counts, as in pipes, tables are joined
  *   as they are written.
  */
-import { conjunction, conjuncts, exprKey, fieldsRead, movePaths, pathExpr, someExpr } from '../plan/walk.ts';
+import {
+  compareOf,
+  conjunction,
+  conjuncts,
+  exprKey,
+  fieldsRead,
+  hasSubquery,
+  movePaths,
+  pathExpr,
+  someExpr,
+} from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
+import { type RowEstimate, estimateRows, filtered } from './row-estimate.ts';
 import type { Rule } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
@@ -38,63 +50,93 @@ interface Test {
 export const joinOrder = {
   name: 'join-order',
   apply: (ops) => {
-    const first = ops.findIndex(isCross);
-    const filterAt = ops.findIndex((op, i) => i > first && !isCross(op));
-    const filter = ops[filterAt];
-    if (first < 1 || filter?.kind !== 'filter') return ops;
-    const joins = ops.slice(first, filterAt) as readonly Join[];
-    const leaves = leavesOf(ops.slice(0, first), joins);
-    const own = leaves.map((): PlanExpr[] => []);
-    const edges: Edge[] = [];
-    const tests: Test[] = [];
-    const rest: PlanExpr[] = [];
-    for (const part of conjuncts(filter.expr)
-      .flatMap(withCommonParts)
-      .flatMap((e) => [e, ...impliedParts(e, leaves)])) {
-      const read = leavesRead(part, leaves);
-      if (!read) rest.push(part);
-      else if (read.length === 1) own[read[0]].push(over(part, leaves[read[0]].path, []));
-      else {
-        const edge = edgeOf(part, leaves);
-        if (edge) edges.push(edge);
-        else tests.push({ leaves: read, expr: part });
-      }
+    let out = ops;
+    for (let from = 0; ; ) {
+      const first = out.findIndex((op, i) => i >= Math.max(from, 1) && isFree(op));
+      if (first < 0) return out;
+      const end = out.findIndex((op, i) => i > first && !isFree(op));
+      const joins = out.slice(first, end < 0 ? undefined : end) as readonly Join[];
+      const filter = out[first + joins.length];
+      const condition = filter?.kind === 'filter' ? filter.expr : undefined;
+      const behind = out.slice(first + joins.length + (condition ? 1 : 0));
+      const made = ordered(out.slice(0, first), joins, condition);
+      if (made) out = [...made, ...behind];
+      from = out.length - behind.length;
     }
-    if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return ops;
-    const filtered = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i])]);
-    const chain: Chain = { joins, leaves, filtered, edges, tests };
-    const sizes = joins.every((j) => j.anyOrder) ? filtered.map((leaf, i) => sizeOf(leaf, own[i].length)) : undefined;
-    return [
-      ...joined(chain, sizes ? treeOf(sizes, edges) : [...leaves.keys()].map((leaf) => ({ leaf, under: [] }))),
-      ...filterOf(rest),
-      ...ops.slice(filterAt + 1),
-    ];
   },
 } as const satisfies Rule;
 
-const isCross = (op: PlanOp): op is Join =>
-  op.kind === 'join' &&
-  op.style === 'cross' &&
-  op.right !== undefined &&
-  op.equal.length === 0 &&
-  op.residual === undefined;
+/** The joins with the filter behind them, in the best order; undefined if there is nothing to do. */
+const ordered = (before: Ops, joins: readonly Join[], condition: PlanExpr | undefined): Ops | undefined => {
+  const leaves = leavesOf(before, joins);
+  const own = leaves.map((): PlanExpr[] => []);
+  const edges: Edge[] = [];
+  const tests: Test[] = [];
+  const rest: PlanExpr[] = [];
+  for (const part of [...askedBy(joins), ...(condition ? conjuncts(condition) : [])]
+    .flatMap(withCommonParts)
+    .flatMap((e) => [e, ...impliedParts(e, leaves)])) {
+    const read = leavesRead(part, leaves);
+    if (!read) rest.push(part);
+    else if (read.length === 1) own[read[0]].push(over(part, leaves[read[0]].path, []));
+    else {
+      const edge = edgeOf(part, leaves);
+      if (edge) edges.push(edge);
+      else tests.push({ leaves: read, expr: part });
+    }
+  }
+  if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return undefined;
+  const leavesLeft = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i])]);
+  const chain: Chain = { joins, leaves, filtered: leavesLeft, edges, tests };
+  const sizes = joins.every((j) => j.anyOrder)
+    ? leaves.map((leaf, i) => filtered(estimateRows(leaf.ops), own[i].length))
+    : undefined;
+  return [
+    ...joined(chain, sizes ? treeOf(sizes, edges) : [...leaves.keys()].map((leaf) => ({ leaf, under: [] }))),
+    ...filterOf(rest),
+  ];
+};
+
+/** A join that any other order of its tables may take the place of: all pairs of rows, or those that a test leaves. */
+const isFree = (op: PlanOp): op is Join => {
+  if (op.kind !== 'join' || !op.right) return false;
+  if (op.style === 'cross') return op.equal.length === 0 && op.residual === undefined;
+  return (
+    op.style === 'inner' &&
+    op.anyOrder === true &&
+    op.loose === true &&
+    !op.nullsMatch &&
+    !op.kept &&
+    [...op.equal.flatMap((k) => [k.left, k.right]), ...(op.residual ? [op.residual] : [])].every(
+      (e) => !hasSubquery(e) && fieldsRead(e) !== undefined,
+    )
+  );
+};
+/** What the joins ask of their pairs, over the rows of the chain. */
+const askedBy = (joins: readonly Join[]): readonly PlanExpr[] =>
+  joins.flatMap(({ equal, residual, rightName }, i) => {
+    const pair = leftNames(joins, i + 1);
+    const below = (e: PlanExpr, to: FieldPath): PlanExpr => movePaths(e, (path) => [...to, ...path]);
+    return [
+      ...equal.map((k) => compareOf(below(k.left, leftNames(joins, i)), '==', below(k.right, [...pair, rightName]))),
+      ...(residual ? conjuncts(below(residual, pair)) : []),
+    ];
+  });
 const filterOf = (list: readonly PlanExpr[]): Ops => {
   const expr = conjunction(list);
   return expr ? [{ kind: 'filter', expr }] : [];
 };
 
-const leavesOf = (before: Ops, joins: readonly Join[]): readonly Leaf[] => {
-  /** Names of the left sides of the joins behind one, outermost first. */
-  const lefts = (behind: number): string[] =>
-    joins
-      .slice(behind)
-      .map((j) => j.leftName)
-      .reverse();
-  return [
-    { ops: before, path: lefts(0) },
-    ...joins.map((join, i) => ({ ops: join.right!.ops, path: [...lefts(i + 1), join.rightName] })),
-  ];
-};
+/** Names of the left sides of the joins from one on, outermost first: where the row before it lies. */
+const leftNames = (joins: readonly Join[], from: number): readonly string[] =>
+  joins
+    .slice(from)
+    .map((j) => j.leftName)
+    .reverse();
+const leavesOf = (before: Ops, joins: readonly Join[]): readonly Leaf[] => [
+  { ops: before, path: leftNames(joins, 0) },
+  ...joins.map((join, i) => ({ ops: join.right!.ops, path: [...leftNames(joins, i + 1), join.rightName] })),
+];
 
 /** What all arms of an OR demand stands beside it, so that it can join or filter. */
 const withCommonParts = (e: PlanExpr): readonly PlanExpr[] => {
@@ -152,27 +194,13 @@ const edgeOf = (e: PlanExpr, leaves: readonly Leaf[]): Edge | undefined => {
 const over = (e: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr =>
   movePaths(e, (path) => (isWithin(path, from) ? [...to, ...path.slice(from.length)] : undefined));
 
-/** Of rows that a filter leaves, by guess. */
-const kept = 0.25;
-/** How many rows a table has, about, and what part of them its filters leave; no rows where nobody knows. */
-interface Size {
-  readonly rows: number | undefined;
-  readonly share: number;
-}
-const sizeOf = (ops: Ops, filters: number): Size => {
-  const [scan] = ops;
-  const share = kept ** (filters + ops.slice(1).filter((op) => op.kind === 'filter' || op.kind === 'aggregate').length);
-  if (scan?.kind !== 'scan' || scan.sources.some((s) => !s.content)) return { rows: undefined, share };
-  return { rows: scan.sources.reduce((n, s) => n + s.content!.rowCount, 0) * share, share };
-};
-
 /** A table, and those that are joined to it before it is held. */
 interface Branch {
   readonly leaf: number;
   readonly under: readonly Branch[];
 }
 /** The order in which tables are joined: the first one streams past the others. */
-const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch[] => {
+const treeOf = (sizes: readonly RowEstimate[], edges: readonly Edge[]): readonly Branch[] => {
   const all = [...sizes.keys()];
   const areKnown = sizes.every(({ rows }) => rows !== undefined);
   const first = areKnown ? all.reduce((most, i) => (sizes[i].rows! > sizes[most].rows! ? i : most), 0) : 0;
@@ -198,7 +226,7 @@ const treeOf = (sizes: readonly Size[], edges: readonly Edge[]): readonly Branch
 };
 const leavesOfBranch = (b: Branch): readonly number[] => [b.leaf, ...b.under.flatMap(leavesOfBranch)];
 /** What part of a table's rows those under it leave. */
-const shareUnder = (b: Branch, sizes: readonly Size[]): number =>
+const shareUnder = (b: Branch, sizes: readonly RowEstimate[]): number =>
   b.under.reduce((n, u) => n * sizes[u.leaf].share * shareUnder(u, sizes), 1);
 
 /**
@@ -206,7 +234,7 @@ const shareUnder = (b: Branch, sizes: readonly Size[]): number =>
  * fewer rows than what it hangs on (then it gives at most one row for each of them, most likely), where they leave
  * fewer of its rows.
  */
-const branchesOf = (first: number, sizes: readonly Size[], edges: readonly Edge[]): readonly Branch[] => {
+const branchesOf = (first: number, sizes: readonly RowEstimate[], edges: readonly Edge[]): readonly Branch[] => {
   const next = (i: number): readonly number[] =>
     edges.flatMap(({ leaves: [a, b] }) => (a === i ? [b] : b === i ? [a] : []));
   const gates = new Set(next(first));

@@ -16,7 +16,7 @@ import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
 import { filterMerge } from './filter-merge.ts';
 import { filterSplit } from './filter-split.ts';
-import { filterThroughJoin } from './filter-through-join.ts';
+import { filterThroughJoin, filterThroughOuterJoin } from './filter-through-join.ts';
 import { filterThroughSort } from './filter-through-sort.ts';
 import { filterThroughValues } from './filter-through-values.ts';
 import { headThroughValues } from './head-through-values.ts';
@@ -37,6 +37,7 @@ export const rules = [
   filterThroughValues,
   filterThroughSort,
   filterMerge,
+  filterThroughOuterJoin,
   joinOrder,
   filterThroughJoin,
   filterSplit,

@@ -10,7 +10,10 @@ export function parseStar(s: Scanner): { readonly table?: NameNode } | undefined
   const start = s.pos;
   if (s.take('*')) return {};
   const table = parseSqlId(s);
-  if (table !== undefined && s.take('.') && s.take('*')) return { table };
+  if (table !== undefined && s.take('.')) {
+    s.skip();
+    if (s.take('*')) return { table };
+  }
   s.pos = start;
   return undefined;
 }
