@@ -31,6 +31,7 @@ import {
   take,
   uniformType,
 } from '../vectors/vector.ts';
+import { unionOfOne } from '../vectors/unions.ts';
 import { BytesFault } from './type-bytes.ts';
 
 const two32 = 4294967296;
@@ -203,7 +204,7 @@ export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | unde
   );
   if (flat) return { ...widened(flat, type.members, members, none, rows, valid ?? range(0, rows)), type };
   const tag = 1 - none;
-  if (!valid) return { form: 'union', type, length: rows, ...allOf(tag, rows), members };
+  if (!valid) return unionOfOne(type, tag, dense, members);
   const tags = new Uint32Array(rows);
   const slots = new Uint32Array(rows);
   tags.fill(none);
@@ -214,13 +215,6 @@ export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | unde
   for (let i = 0, at = 0; i < rows; i++) if (tags[i] === none) slots[i] = at++;
   return { form: 'union', type, length: rows, tags, slots, members };
 };
-/** All rows have the one tag: the columns of a batch share what says so, of which there may be thousands. */
-const allOf = (tag: number, rows: number): { readonly tags: Uint32Array; readonly slots: Uint32Array } => {
-  const last = lastAllOf[tag];
-  if (last?.slots.length === rows) return last;
-  return (lastAllOf[tag] = { tags: new Uint32Array(rows).fill(tag), slots: range(0, rows) });
-};
-const lastAllOf: { readonly tags: Uint32Array; readonly slots: Uint32Array }[] = [];
 /** A union vector's rows put at `valid` among nulls. */
 const widened = (
   v: UnionVector,

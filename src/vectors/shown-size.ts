@@ -5,7 +5,7 @@
  * together, sorted or printed.
  */
 import { sizeOf, vectorsIn } from './sizes.ts';
-import { type Vector, compacted, compactedParts, flatten, itemsOf, slice } from './vector.ts';
+import { type DictionaryVector, type Vector, compacted, compactedParts, flatten, itemsOf, slice } from './vector.ts';
 
 /** Bytes of the rows, each by itself. */
 export const shownSize = (v: Vector): number => {
@@ -26,7 +26,7 @@ export const shownSize = (v: Vector): number => {
     case 'constant':
       return v.length * shownSize(v.inner);
     case 'dictionary':
-      return v.length * 4 + picked(v.values, v.codes, v.length);
+      return v.length * 4 + pickedOf(v);
     // What is selected is most of its base, about, or a part of it like the others.
     case 'selected':
       return v.length * (4 + shownSize(v.base) / Math.max(1, v.base.length));
@@ -42,6 +42,30 @@ const tagged = (members: readonly Vector[], tags: Uint32Array, slots: Uint32Arra
   let bytes = 0;
   for (let i = 0; i < length; i++) bytes += sizes[tags[i]!]![slots[i]!]!;
   return bytes;
+};
+/** Bytes of what a column looks up, once found out: it is asked for wherever the column is held. */
+const pickedBytes = new WeakMap<DictionaryVector, number>();
+const pickedOf = (v: DictionaryVector): number => {
+  const each = evenSize(v.values);
+  if (each !== undefined) return v.length * each;
+  let bytes = pickedBytes.get(v);
+  if (bytes === undefined) pickedBytes.set(v, (bytes = picked(v.values, v.codes, v.length)));
+  return bytes;
+};
+/** Bytes of each row, where none differs from the others. */
+const evenSize = (v: Vector): number | undefined => {
+  switch (v.form) {
+    case 'number':
+      return 8;
+    case 'bool':
+      return 1;
+    case 'null':
+      return 0;
+    case 'named':
+      return evenSize(v.inner);
+    default:
+      return undefined;
+  }
 };
 const picked = (v: Vector, index: Uint32Array, length: number): number => {
   const sizes = rowSizes(v);

@@ -9,7 +9,7 @@ import { type Vector, uniformType } from '../../vectors/vector.ts';
 import { mapVector, withNulls } from '../column-in.ts';
 import { distinctNames } from '../column-types.ts';
 import { BytesFault } from '../type-bytes.ts';
-import type { Entries } from './page.ts';
+import type { Entries } from './open-page.ts';
 import { type Content, type Node, leavesOf } from './plan.ts';
 
 /** Rows of the node are entries up to this repetition and from this definition on. */
@@ -72,6 +72,7 @@ const rowsOf = (
   context: Context,
   level: number,
 ): { readonly rows: number; readonly valid: Uint32Array | undefined } => {
+  if (!definition && !repetition) return { rows: entries, valid: undefined };
   const index = new Uint32Array(entries);
   let rows = 0;
   let valid = 0;

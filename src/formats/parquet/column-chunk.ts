@@ -10,14 +10,14 @@ import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
 import { joinBytes } from '../../vectors/join-bytes.ts';
-import { unshared } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
-import { type Vector, slice } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { Codec } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { type Entries, type PageContext, countOf, readDictionary, readPage } from './page.ts';
+import { type Entries, type OpenPage, entriesBytes } from './open-page.ts';
+import { type PageContext, readDictionary, readPage } from './page.ts';
 import { type PageHeader, pageHeaderOf, pageKind } from './page-header.ts';
 import type { Leaf } from './plan.ts';
 import { noValues } from './values.ts';
@@ -35,24 +35,25 @@ const codecs: Readonly<Record<string, Codec | 'none'>> = {
 };
 
 /**
- * Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries and `values` of its
- * values.
+ * Where the next entry is: in the page at `offset` of the file, behind `entries` of its entries.
  */
 export interface Mark {
   readonly offset: number;
-  readonly entries: number;
-  readonly values: number /** In the pages before. */;
+  readonly entries: number /** In the pages before. */;
   readonly before: number;
 }
-/** A page that is held. */
-interface HeldPage extends Entries {
+/** A page that is held; `end`: of its bytes in the file. */
+interface HeldPage {
+  readonly open: OpenPage;
   readonly end: number;
-  readonly bytes: number;
 }
 
 /** The first bytes of a page that are read to find its header: pages of a MB are usual. */
 const headerBytesFirst = 4 << 10;
 const headerBytesMax = 16 << 20;
+
+/** Entries that are passed over at once. */
+const passedRows = 4096;
 
 /** Reads one column chunk. @throws BytesFault for a chunk that cannot be */
 export class ColumnChunk {
@@ -82,7 +83,7 @@ export class ColumnChunk {
         : meta.data_page_offset;
     this.start = Number(first);
     this.end = this.start + Number(meta.total_compressed_size);
-    this.at = { offset: this.start, entries: 0, values: 0, before: 0 };
+    this.at = { offset: this.start, entries: 0, before: 0 };
     if (this.count === 0) return;
     if (!(this.start >= 4 && this.end >= this.start && this.end <= file.size))
       throw new BytesFault('column chunk outside of the file');
@@ -92,7 +93,7 @@ export class ColumnChunk {
 
   /** Bytes that are held between two calls. */
   get held(): number {
-    return (this.page?.bytes ?? 0) + (this.dictionary?.bytes ?? 0);
+    return (this.page?.open.bytes ?? 0) + (this.dictionary?.bytes ?? 0);
   }
   /** Whether all entries were taken. */
   get isAtEnd(): boolean {
@@ -104,7 +105,7 @@ export class ColumnChunk {
     return this.at;
   }
   reset(mark: Mark): void {
-    if (mark.offset !== this.at.offset) this.dropPage();
+    if (mark.offset !== this.at.offset || mark.entries !== this.at.entries) this.dropPage();
     this.at = mark;
   }
 
@@ -115,7 +116,7 @@ export class ColumnChunk {
     this.dictionary = undefined;
   }
   private dropPage(): void {
-    this.memory.free(this.page?.bytes ?? 0);
+    this.memory.free(this.page?.open.bytes ?? 0);
     this.page = undefined;
   }
 
@@ -129,10 +130,10 @@ export class ColumnChunk {
     let isFirst = true;
     while (!this.isAtEnd) {
       const page = this.current();
-      const { entries, rowsBegun, isEnd } = this.extent(page, left, isFirst);
+      const { entries, rowsBegun, isEnd } = this.extent(page.open, left, isFirst);
       if (entries > 0) {
         const part = this.part(page, entries);
-        took(partBytes(part));
+        took(entriesBytes(part));
         parts.push(part);
       }
       left -= rowsBegun;
@@ -144,7 +145,7 @@ export class ColumnChunk {
 
   /** How many entries of the page belong to the next rows; `isEnd`: and none behind it do. */
   private extent(
-    page: HeldPage,
+    page: OpenPage,
     rows: number,
     isFirst: boolean,
   ): { readonly entries: number; readonly rowsBegun: number; readonly isEnd: boolean } {
@@ -165,23 +166,13 @@ export class ColumnChunk {
     return { entries: to - from, rowsBegun: begun, isEnd: false };
   }
 
-  private part(page: HeldPage, entries: number): Entries {
+  private part({ open, end }: HeldPage, entries: number): Entries {
     const from = this.at;
     const to = from.entries + entries;
-    const definition = page.definition?.subarray(from.entries, to);
-    const values = definition ? countOf(definition, this.leaf.definitionMax) : entries;
-    const shown = slice(page.values, from.values, from.values + values);
-    // Rows that wait would hold each page that they begin or end in, and the page once more when it was let go and read
-    // again: with many columns these are far more than the rows.
-    const part = {
-      entries,
-      definition,
-      repetition: page.repetition?.subarray(from.entries, to),
-      values: entries < page.entries ? unshared(shown) : shown,
-    };
-    this.at = { ...from, entries: to, values: from.values + values };
-    if (to === page.entries) {
-      this.at = { offset: page.end, entries: 0, values: 0, before: from.before + to };
+    const part = open.take(entries);
+    this.at = { ...from, entries: to };
+    if (to === open.entries) {
+      this.at = { offset: end, entries: 0, before: from.before + to };
       this.dropPage();
     }
     return part;
@@ -198,15 +189,20 @@ export class ColumnChunk {
         if (this.dictionaryPage?.at !== at) this.dictionaryPage = { header, at };
       } else if ((header.kind === pageKind.data || header.kind === pageKind.dataV2) && header.values !== 0) {
         if (header.values > this.count - before) throw new BytesFault(`page of ${header.values} values`);
-        const page = readPage(header, this.packed(header, at), this.context, () => this.lookUp());
-        const bytes = partBytes(page);
-        this.memory.hold(bytes, { format: 'parquet', what: `page of column ${this.context.name}` });
-        this.page = { ...page, end, bytes };
+        const open = readPage(header, this.packed(header, at), this.context, () => this.lookUp());
+        this.memory.hold(open.bytes, { format: 'parquet', what: `page of column ${this.context.name}` });
+        this.page = { open, end };
+        this.passOver(open);
         return this.page;
       }
-      this.at = { offset: end, entries: 0, values: 0, before };
+      this.at = { offset: end, entries: 0, before };
     }
     return this.page;
+  }
+
+  /** Entries of the page that were taken before it was let go. */
+  private passOver(page: OpenPage): void {
+    for (let left = this.at.entries; left > 0; left -= passedRows) page.take(Math.min(left, passedRows));
   }
 
   private headerAt(offset: number): { readonly header: PageHeader; readonly at: number } {
@@ -240,21 +236,19 @@ export class ColumnChunk {
   }
 }
 
-/** What entries take; dictionaries are counted where they are held. */
-const partBytes = ({ definition, repetition, values }: Entries): number =>
-  (definition?.length ?? 0) +
-  (repetition?.length ?? 0) +
-  (values.form === 'dictionary' ? values.length * 4 : sizeOf(values));
-
 const joinedEntries = (parts: readonly Entries[], leaf: Leaf): Entries => {
   const [first] = parts;
   if (parts.length === 1 && first) return first;
   return {
     entries: parts.reduce((n, p) => n + p.entries, 0),
-    definition: leaf.definitionMax > 0 ? joined(parts.map((p) => p.definition!)) : undefined,
+    definition: joinedLevels(parts, leaf.definitionMax),
     repetition: leaf.repetitionMax > 0 ? joined(parts.map((p) => p.repetition!)) : undefined,
     values: first ? concat(alikeDecimals(parts.map((p) => p.values))) : noValues(leaf),
   };
 };
+const joinedLevels = (parts: readonly Entries[], max: number): Uint8Array | undefined =>
+  parts.some((p) => p.definition)
+    ? joined(parts.map((p) => p.definition ?? new Uint8Array(p.entries).fill(max)))
+    : undefined;
 const joined = (parts: readonly Uint8Array[]): Uint8Array =>
   joinBytes(parts, new Uint8Array(parts.reduce((n, p) => n + p.length, 0)));

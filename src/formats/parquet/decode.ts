@@ -35,40 +35,83 @@ export const bitsFor = (max: number): number => 32 - Math.clz32(max);
 
 /** Runs and packed groups of numbers of `width` bits (at most 32), `out.length` of them. */
 export const decodeHybrid = (p: Place, width: number, out: Uint8Array | Uint32Array): void => {
-  const { bytes } = p;
-  const count = out.length;
-  const valueBytes = (width + 7) >> 3;
-  if (width > 32) throw new BytesFault(`numbers of ${width} bits`);
-  let done = 0;
-  while (done < count) {
+  new HybridReader(p, width).next(out);
+};
+
+/** Reads runs and packed groups some numbers at a time; where it is, is in the place and in the run that has begun. */
+export class HybridReader {
+  private readonly place: Place;
+  private readonly width: number;
+  /** Numbers of the run that are still to come; `value`: what each of them is, or undefined if they are packed. */
+  private left = 0;
+  private value: number | undefined;
+  /** Bits of the next byte that belong to the packed numbers before. */
+  private shift = 0;
+  constructor(place: Place, width: number) {
+    if (width > 32) throw new BytesFault(`numbers of ${width} bits`);
+    this.place = place;
+    this.width = width;
+  }
+
+  /** The next numbers, `out.length` of them. @throws BytesFault */
+  next(out: Uint8Array | Uint32Array): void {
+    const { place: p, width } = this;
+    const count = out.length;
+    for (let done = 0; done < count; ) {
+      if (this.left === 0) this.begin();
+      const run = Math.min(this.left, count - done);
+      if (this.value !== undefined) out.fill(this.value, done, done + run);
+      else {
+        const bits = this.shift + run * width;
+        if (bits > (p.end - p.at) * 8) throw cut();
+        unpack(p.bytes, p.at, this.shift, width, out, done, run);
+        p.at += Math.floor(bits / 8);
+        this.shift = bits % 8;
+      }
+      done += run;
+      this.left -= run;
+    }
+  }
+
+  /** Passes over the next numbers if a single run says that each of them is `value`. */
+  passed(count: number, value: number): boolean {
+    if (this.left === 0 && count > 0) this.begin();
+    if (this.value !== value || this.left < count) return false;
+    this.left -= count;
+    return true;
+  }
+
+  /** The next run. Packed groups are of eight numbers each: what is left of their last byte is none of the next run. */
+  private begin(): void {
+    const { place: p, width } = this;
+    if (this.shift > 0) p.at++;
+    this.shift = 0;
     if (width === 0 && p.at >= p.end) {
-      out.fill(0, done);
+      this.value = 0;
+      this.left = Infinity;
       return;
     }
     const header = uvarint(p);
-    if (header % 2 === 0) {
-      const run = Math.min(header / 2, count - done);
-      if (valueBytes > p.end - p.at || header === 0) throw cut();
-      let value = 0;
-      for (let k = valueBytes - 1; k >= 0; k--) value = value * 256 + bytes[p.at + k];
-      p.at += valueBytes;
-      out.fill(value, done, done + run);
-      done += run;
-    } else {
-      const values = (header - 1) * 4;
-      const run = Math.min(values, count - done);
-      const size = (values * width) / 8;
-      if (run * width > (p.end - p.at) * 8 || values === 0) throw cut();
-      unpack(bytes, p.at, width, out, done, run);
-      p.at = Math.min(p.end, p.at + size);
-      done += run;
+    if (header % 2 === 1) {
+      this.value = undefined;
+      this.left = (header - 1) * 4;
+      if (this.left === 0) throw cut();
+      return;
     }
+    const size = (width + 7) >> 3;
+    if (size > p.end - p.at || header === 0) throw cut();
+    this.value = 0;
+    for (let k = size - 1; k >= 0; k--) this.value = this.value * 256 + p.bytes[p.at + k];
+    p.at += size;
+    this.left = header / 2;
   }
-};
-/** Numbers of `width` bits, low bits first. */
+}
+
+/** Numbers of `width` bits, low bits first; `shift` bits of the first byte are passed over. */
 const unpack = (
   bytes: Uint8Array,
   start: number,
+  shift: number,
   width: number,
   out: Uint8Array | Uint32Array,
   from: number,
@@ -81,8 +124,8 @@ const unpack = (
   if (width <= 24) {
     const mask = (1 << width) - 1;
     let at = start;
-    let held = 0;
-    let bits = 0;
+    let held = shift > 0 ? bytes[at++] >>> shift : 0;
+    let bits = shift > 0 ? 8 - shift : 0;
     for (let i = 0; i < count; i++) {
       while (bits < width) {
         held |= bytes[at++] << bits;
@@ -94,7 +137,7 @@ const unpack = (
     }
     return;
   }
-  for (let i = 0, bit = start * 8; i < count; i++, bit += width) out[from + i] = bitsAt(bytes, bit, width);
+  for (let i = 0, bit = start * 8 + shift; i < count; i++, bit += width) out[from + i] = bitsAt(bytes, bit, width);
 };
 /** Up to 32 bits. */
 const bitsAt = (bytes: Uint8Array, bit: number, width: number): number => {
@@ -127,27 +170,34 @@ export interface Runs {
   readonly offsets: Uint32Array;
   readonly bytes: Uint8Array;
 }
-/** Byte arrays, each behind its length. */
+/** Byte arrays, each behind its length; there may be others behind them. */
 export const decodeRuns = (p: Place, count: number): Runs => {
   if (count * 4 > p.end - p.at) throw cut();
   const { bytes, end } = p;
-  const out = new Uint8Array(end - p.at - count * 4);
   const offsets = new Uint32Array(count + 1);
-  let at = p.at;
-  let to = 0;
+  const start = p.at;
+  let at = start;
   for (let i = 0; i < count; i++) {
     if (at + 4 > end) throw cut();
     const size = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24);
     at += 4;
-    if (size < 0 || size > end - at || to + size > out.length) throw cut();
-    if (size > 32) out.set(bytes.subarray(at, at + size), to);
-    else for (let k = 0; k < size; k++) out[to + k] = bytes[at + k];
+    if (size < 0 || size > end - at) throw cut();
     at += size;
-    to += size;
-    offsets[i + 1] = to;
+    offsets[i + 1] = at - start - (i + 1) * 4;
   }
   p.at = at;
+  const out = new Uint8Array(offsets[count]);
+  copyRuns(bytes, start, offsets, out);
   return { offsets, bytes: out };
+};
+const copyRuns = (bytes: Uint8Array, start: number, offsets: Uint32Array, out: Uint8Array): void => {
+  for (let i = 0; i + 1 < offsets.length; i++) {
+    const to = offsets[i];
+    const size = offsets[i + 1] - to;
+    const from = start + to + (i + 1) * 4;
+    if (size > 32) out.set(bytes.subarray(from, from + size), to);
+    else for (let k = 0; k < size; k++) out[to + k] = bytes[from + k];
+  }
 };
 
 /**

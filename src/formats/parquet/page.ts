@@ -1,14 +1,14 @@
 /**
- * A page of a column: levels, and the values that are there.
+ * The bytes of a page of a column, expanded: where its levels and values lie.
  *
- * Invariants: levels and values stay apart; what a page comes to is charged before it is made, by the number of values
- * that it claims.
+ * Invariant: what a page comes to is charged before it is made, by the number of values that it claims.
  */
 import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type Place, bitsFor, decodeHybrid } from './decode.ts';
+import type { Place } from './decode.ts';
+import { type OpenPage, type PageParts, openPage } from './open-page.ts';
 import { type PageHeader, pageKind } from './page-header.ts';
 import type { LostDigits } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
@@ -21,17 +21,6 @@ const pageBytesMax = 1 << 29;
  * become; or a code.
  */
 const valueBytes = { plain: 18, coded: 6 };
-
-/**
- * A level of definition and one of repetition for each entry (none: all the highest, or all 0), and the values in
- * order.
- */
-export interface Entries {
-  readonly entries: number;
-  readonly definition: Uint8Array | undefined;
-  readonly repetition: Uint8Array | undefined;
-  readonly values: Vector;
-}
 
 /** What pages of one column have in common. */
 export interface PageContext {
@@ -57,7 +46,7 @@ export const readDictionary = (header: PageHeader, packed: Uint8Array, context: 
 };
 
 /**
- * What a page of data has. `dictionary`: asked for if its values are looked up. @throws BytesFault, LakeError
+ * A page of data, to read on. `dictionary`: asked for if its values are looked up. @throws BytesFault, LakeError
  * format-memory
  */
 export const readPage = (
@@ -65,10 +54,10 @@ export const readPage = (
   packed: Uint8Array,
   context: PageContext,
   dictionary: () => Vector | undefined,
-): Entries => {
+): OpenPage => {
   if (!(header.values >= 0 && header.values <= pageValuesMax)) throw new BytesFault(`page of ${header.values} values`);
   return charged(header, packed, context, (hold) =>
-    (header.kind === pageKind.data ? pageV1 : pageV2)({ header, packed, context, dictionary, hold }),
+    openPage((header.kind === pageKind.data ? pageV1 : pageV2)({ header, packed, context, dictionary, hold })),
   );
 };
 
@@ -108,72 +97,41 @@ interface PageWork {
   readonly dictionary: () => Vector | undefined;
   readonly hold: Hold;
 }
-const pageV1 = ({ header, packed, context, dictionary, hold }: PageWork): Entries => {
-  const { repetitionMax, definitionMax } = context.leaf;
+const pageV1 = ({ header, packed, context, dictionary, hold }: PageWork): PageParts => {
+  const { leaf, lost } = context;
   const p = placeOf(expanded(packed, header.bytes, context), hold);
-  const repetition =
-    repetitionMax > 0 ? levels(counted(p, header.repetitionEncoding), header.values, repetitionMax) : undefined;
-  const definition =
-    definitionMax > 0 ? levels(counted(p, header.definitionEncoding), header.values, definitionMax) : undefined;
+  const repetition = leaf.repetitionMax > 0 ? counted(p, header.repetitionEncoding) : undefined;
+  const definition = leaf.definitionMax > 0 ? counted(p, header.definitionEncoding) : undefined;
   return {
+    leaf,
+    encoding: header.encoding,
     entries: header.values,
     repetition,
     definition,
-    values: valuesOf(header, p, definition, context, dictionary),
+    values: p,
+    dictionary,
+    lost,
   };
 };
-const pageV2 = ({ header, packed, context, dictionary, hold }: PageWork): Entries => {
-  const { repetitionMax, definitionMax } = context.leaf;
+const pageV2 = ({ header, packed, context, dictionary, hold }: PageWork): PageParts => {
+  const { leaf, lost } = context;
   const { repetitionBytes, definitionBytes } = header;
   const levelBytes = repetitionBytes + definitionBytes;
   if (repetitionBytes < 0 || definitionBytes < 0 || levelBytes > packed.length || levelBytes > header.bytes)
     throw new BytesFault('page cut short');
-  const repetition =
-    repetitionMax > 0
-      ? levels({ bytes: packed, at: 0, end: repetitionBytes }, header.values, repetitionMax)
-      : undefined;
-  const definition =
-    definitionMax > 0
-      ? levels({ bytes: packed, at: repetitionBytes, end: levelBytes }, header.values, definitionMax)
-      : undefined;
   const rest = packed.subarray(levelBytes);
-  const p = placeOf(header.isCompressed ? expanded(rest, header.bytes - levelBytes, context) : rest, hold);
+  const bytes = header.isCompressed ? expanded(rest, header.bytes - levelBytes, context) : rest;
+  const levels = bytes === rest ? packed : packed.slice(0, levelBytes);
   return {
+    leaf,
+    encoding: header.encoding,
     entries: header.values,
-    repetition,
-    definition,
-    values: valuesOf(header, p, definition, context, dictionary),
+    repetition: leaf.repetitionMax > 0 ? { bytes: levels, at: 0, end: repetitionBytes } : undefined,
+    definition: leaf.definitionMax > 0 ? { bytes: levels, at: repetitionBytes, end: levelBytes } : undefined,
+    values: placeOf(bytes, hold),
+    dictionary,
+    lost,
   };
-};
-
-const levels = (p: Place, count: number, max: number): Uint8Array => {
-  const out = new Uint8Array(count);
-  decodeHybrid(p, bitsFor(max), out);
-  for (let i = 0; i < count; i++) if (out[i] > max) throw new BytesFault(`level ${out[i]} of ${max}`);
-  return out;
-};
-const valuesOf = (
-  header: PageHeader,
-  p: Place,
-  definition: Uint8Array | undefined,
-  { leaf, lost }: PageContext,
-  dictionary: () => Vector | undefined,
-): Vector => {
-  const count = definition ? countOf(definition, leaf.definitionMax) : header.values;
-  const { encoding } = header;
-  if (encoding !== encodings.dictionary && encoding !== encodings.plainDictionary)
-    return valuesVector(leaf, encoding, p, count, lost);
-  const values = dictionary();
-  if (!values && count > 0) throw new BytesFault('dictionary is missing');
-  const codes = new Uint32Array(count);
-  const size = values?.length ?? 0;
-  if (count === 0)
-    return values ? { form: 'dictionary', length: 0, codes, values } : valuesVector(leaf, encodings.plain, p, 0);
-  if (p.at >= p.end) throw new BytesFault('page cut short');
-  decodeHybrid(p, p.bytes[p.at++], codes);
-  for (let i = 0; i < count; i++)
-    if (codes[i] >= size) throw new BytesFault(`index ${codes[i]} into a dictionary of ${size}`);
-  return { form: 'dictionary', length: count, codes, values: values! };
 };
 
 const expanded = (packed: Uint8Array, size: number, { codec }: PageContext): Uint8Array =>
@@ -189,10 +147,4 @@ const counted = (p: Place, encoding: number): Place => {
   if (size < 0 || size > p.end - at - 4) throw new BytesFault('page cut short');
   p.at = at + 4 + size;
   return { bytes, at: at + 4, end: p.at };
-};
-/** How many entries have this level. */
-export const countOf = (levels: Uint8Array, level: number): number => {
-  let count = 0;
-  for (let i = 0; i < levels.length; i++) if (levels[i] === level) count++;
-  return count;
 };

@@ -18,11 +18,11 @@ import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
 import type { LostDigits } from '../decimals.ts';
 import { type Node, leavesOf } from './plan.ts';
-import type { Entries } from './page.ts';
+import type { Entries } from './open-page.ts';
 
 /** Part of the memory for pages that are held, and most bytes of them. */
-const heldPart = 4;
-const heldBytesMax = 16 << 20;
+const heldPart = 1.6;
+const heldBytesMax = 64 << 20;
 /** Most rows of a row group without columns. */
 const emptyRowsMax = 1 << 24;
 
