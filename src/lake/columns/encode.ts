@@ -11,6 +11,7 @@
  */
 import { timesOfTexts } from '../../vectors/time-texts.ts';
 import { type MemberRows, memberRows } from '../../vectors/member-rows.ts';
+import { onlyMember } from '../../vectors/unions.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import {
@@ -32,13 +33,22 @@ import {
   uniformType,
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
+import { packCodedNumbers } from './coded-numbers.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
 import { pairsOf } from './pairs.ts';
 import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
-import { pairsVersion, timesVersion } from '../objects/format.ts';
-import { BytesRange, numberBounds, wideBounds, writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
+import { blockRowsMax, pairsVersion, timesVersion } from '../objects/format.ts';
+import {
+  BytesRange,
+  isWhole,
+  numberBounds,
+  wideBounds,
+  writeBytesBounds,
+  writeFloat,
+  writeWide,
+} from './statistics.ts';
 
 /** Encodings of a column of numbers, bytes or bools. */
 export const encodings = {
@@ -118,6 +128,8 @@ class BlockEncoder {
   column(v: Vector, path: string, expected: Type | undefined): Layout {
     if (v.length === 0) return { form: 'empty', type: expected ?? uniformType(v) ?? types.null };
     if (v.form === 'dictionary' && v.values.form === 'bytes') return this.coded(v, v.values, path);
+    if (v.form === 'dictionary' && v.values.form === 'number' && this.codedNumbers(v, v.values))
+      return { form: 'number', type: v.values.type };
     const flat = flatten(v);
     switch (flat.form) {
       case 'number':
@@ -172,6 +184,28 @@ class BlockEncoder {
     if (v.values instanceof Float64Array) this.floats(v.type, v.values, v.length);
     else this.wides(v.values, v.length);
     return { form: 'number', type: v.type };
+  }
+
+  /** False if they are to be encoded row by row. */
+  private codedNumbers({ codes, length }: DictionaryVector, { type, values }: NumberVector): boolean {
+    if (!(values instanceof Float64Array)) return false;
+    const found = packCodedNumbers(codes.subarray(0, length), values, isFloat(type));
+    if (!found) return false;
+    if ('same' in found) {
+      this.floats(type, found.same, 1);
+      return true;
+    }
+    const out = this.directory;
+    const { min, max } = found.bounds;
+    out.byte(encodings.packed);
+    out.byte(numberKinds.float);
+    if (this.statistics) {
+      writeFloat(out, min);
+      writeFloat(out, max);
+    }
+    writeFloat(out, min);
+    this.packed(found.packed, 0);
+    return true;
   }
 
   private floats(type: PrimitiveType, values: Float64Array, length: number): void {
@@ -327,6 +361,7 @@ class BlockEncoder {
     let count = 0;
     for (let k = 0; k < used.length; k++) if (used[k]) index[count++] = k;
     const distinct = flatten(take(values, index.subarray(0, count))) as BytesVector;
+    if (count === 1 && isOneRun(distinct.offsets, distinct.bytes, 1)) return this.bytes(distinct, path);
     const known = count > 1 ? dictionary.codesOf(distinct, v.length) : undefined;
     if (!known) return this.bytes(flatten(v) as BytesVector, path);
     const mapped = new Uint32Array(values.length);
@@ -430,6 +465,8 @@ class BlockEncoder {
   }
 
   private union(v: UnionVector, path: string): Layout {
+    const only = onlyMember(v);
+    if (only) return this.unionOfOne(v, only, path);
     this.codes(v.tags, v.length);
     const of = memberRows(v.tags, v.slots, v.length, v.members.length);
     const members = v.members.map((m, tag) => {
@@ -438,6 +475,16 @@ class BlockEncoder {
       return this.column(rows, `${path}(${tag})`, v.type.members[tag]);
     });
     return { form: 'union', type: v.type, members };
+  }
+
+  private unionOfOne({ type, tags, length }: UnionVector, only: Vector, path: string): Layout {
+    const own = tags[0]!;
+    this.codes(tags.subarray(0, 1), 1);
+    const members = type.members.map((member, tag): Layout => {
+      this.directory.uvarint(tag === own ? length : 0);
+      return tag === own ? this.column(only, `${path}(${tag})`, member) : { form: 'empty', type: member };
+    });
+    return { form: 'union', type, members };
   }
 
   private dynamic(v: DynamicVector, path: string): Layout {
@@ -530,15 +577,6 @@ const isConstant = (values: Float64Array, length: number): boolean => {
   for (let i = 1; i < length; i++) if (!Object.is(values[i], first)) return false;
   return true;
 };
-/** Whole numbers that are safe; where the sign of zero counts, no -0. */
-const isWhole = (values: Float64Array, length: number, signedZero: boolean): boolean => {
-  for (let i = 0; i < length; i++) {
-    const x = values[i]!;
-    if (Math.floor(x) !== x || x > Number.MAX_SAFE_INTEGER || x < Number.MIN_SAFE_INTEGER) return false;
-    if (x === 0 && signedZero && Object.is(x, -0)) return false;
-  }
-  return true;
-};
 const isFloat32 = (values: Float64Array, length: number): boolean => {
   for (let i = 0; i < length; i++) {
     const x = values[i]!;
@@ -546,10 +584,17 @@ const isFloat32 = (values: Float64Array, length: number): boolean => {
   }
   return true;
 };
+/** The distances of a block: no array is made for each column, whose memory the collector would have to find again. */
+let distancesOfBlock = new Float64Array(0);
+/** Good until the next call. */
 const lessBase = (values: Float64Array, length: number, base: number): Float64Array => {
-  const out = new Float64Array(length);
-  for (let i = 0; i < length; i++) out[i] = values[i]! - base;
+  if (distancesOfBlock.length < length) distancesOfBlock = new Float64Array(Math.max(length, blockRowsMax));
+  const out = distancesOfBlock.subarray(0, length);
+  subtract(values, base, out);
   return out;
+};
+const subtract = (values: Float64Array, base: number, out: Float64Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = values[i]! - base;
 };
 const isOneRun = (offsets: Uint32Array, bytes: Uint8Array, length: number): boolean => {
   const start = offsets[0]!;

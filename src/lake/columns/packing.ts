@@ -19,7 +19,8 @@ export interface Packed {
   readonly bytes: Uint8Array;
 }
 
-const widthFor = (greatest: number): Width | undefined =>
+/** The width that numbers from 0 to the greatest take, if any does. */
+export const widthFor = (greatest: number): Width | undefined =>
   greatest === 0 ? 0 : greatest <= 0xff ? 1 : greatest <= 0xffff ? 2 : greatest <= 0xffff_ffff ? 4 : undefined;
 
 /** Packs codes, lengths or tags: the base and the width that holds the greatest distance from it. */
@@ -41,7 +42,7 @@ export const packCodes = (
 };
 
 /** The array that `length` numbers of this width are stored in. */
-const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
+export const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
   width === 0
     ? new Uint8Array(0)
     : width === 1
@@ -80,7 +81,7 @@ export const unpackOffsets = (bytes: Uint8Array, base: number, width: Width, len
 };
 
 /** The greatest power of ten, up to 10^9, that divides all distances. */
-const commonScale = (distances: Float64Array): number => {
+export const commonScale = (distances: Float64Array): number => {
   let scale = 1e9;
   for (let i = 0; i < distances.length && scale > 1; i++) {
     const d = distances[i]!;

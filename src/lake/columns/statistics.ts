@@ -37,6 +37,15 @@ export const numberBounds = (values: Float64Array, length: number): NumberBounds
   }
   return { min, max, hasNan };
 };
+/** Whole numbers that are safe; where the sign of zero counts, no -0. */
+export const isWhole = (values: Float64Array, length: number, signedZero: boolean): boolean => {
+  for (let i = 0; i < length; i++) {
+    const x = values[i]!;
+    if (Math.floor(x) !== x || x > Number.MAX_SAFE_INTEGER || x < Number.MIN_SAFE_INTEGER) return false;
+    if (x === 0 && signedZero && Object.is(x, -0)) return false;
+  }
+  return true;
+};
 /** Rounded outwards. */
 export const wideBounds = (values: BigInt64Array | BigUint64Array, length: number): NumberBounds => {
   let min = values[0]!;

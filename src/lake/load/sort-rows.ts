@@ -127,8 +127,8 @@ const numberColumn = (v: NumberVector): SortColumn => {
 };
 
 /**
- * Whether the rows of a batch are in order by their keys, behind the one row that came before. Rows that are equal are
- * in order.
+ * Whether the rows of a batch are in order by their keys, behind the last row of what came before. Rows that are equal
+ * are in order.
  */
 export const inKeyOrder = (
   before: Vector | undefined,
@@ -137,7 +137,9 @@ export const inKeyOrder = (
   descending: boolean,
 ): boolean => {
   if (before) {
-    const pair = keys.map((path) => sortColumn(concat([keyColumn(before, path), slice(keyColumn(batch, path), 0, 1)])));
+    const pair = keys.map((path) =>
+      sortColumn(concat([lastOf(keyColumn(before, path)), slice(keyColumn(batch, path), 0, 1)])),
+    );
     if (sortRows(pair, 2, { descending })) return false;
   }
   const columns = keys.map((path) => keyColumn(batch, path));
@@ -146,6 +148,8 @@ export const inKeyOrder = (
     !sortRows(columns.map(sortColumn), batch.length, { descending })
   );
 };
+
+const lastOf = (v: Vector): Vector => slice(v, v.length - 1, v.length);
 
 /** The same for texts, whichever parts they are in; undefined if there is anything else. */
 const textsInOrder = (column: Vector, descending: boolean): boolean | undefined => {

@@ -13,7 +13,7 @@ import { nullSortKey, sortKeyBytes } from '../../vectors/sort-key.ts';
 import { bufferOf } from '../../vectors/transfer.ts';
 import { working } from '../../vectors/stop.ts';
 import { compareBytes } from '../../vectors/value.ts';
-import { type Vector, slice, valueAt } from '../../vectors/vector.ts';
+import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import { type RunPart, type RunSource, RunWriter, SpilledRun, halvesOf, mergeRuns, rowsInOrder } from './runs.ts';
 import { LoadShapes, type ShapeLimits } from './shapes.ts';
@@ -219,9 +219,9 @@ class Sorter {
     this.heldBytes -= bytes;
     this.heldRows -= kept.reduce((n, b) => n + b.length, 0);
     const last = this.heldLast;
+    this.flowed = true;
     await this.endRun();
     this.heldLast = last;
-    this.flowed = true;
     this.held = kept;
     this.heldBytes = bytes;
     this.heldRows = kept.reduce((n, b) => n + b.length, 0);
@@ -233,7 +233,7 @@ class Sorter {
     const { keys, order } = this.options;
     const last = this.heldLast;
     this.heldLast = batch;
-    return inKeyOrder(last && slice(last, last.length - 1, last.length), batch, keys, order === 'desc');
+    return inKeyOrder(last, batch, keys, order === 'desc');
   }
 
   async finish(): Promise<SortedObjects> {
@@ -301,7 +301,7 @@ class Sorter {
 
   /** `isLast`: the load ends with it. */
   private async endRun(isLast = false): Promise<void> {
-    const inOrder = this.inOrder && this.totalRows + this.heldRows > tieRowsMax;
+    const inOrder = this.inOrder && (this.flowed || this.totalRows + this.heldRows > tieRowsMax);
     const run = this.work(() =>
       inOrder
         ? runAsIs(this.held, this.heldRows, this.options)
