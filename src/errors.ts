@@ -272,12 +272,18 @@ export const errorTable = {
   },
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} overflows {type}; as float64 it has a value: write x::double'),
+  'query-interval-overflow': bad(
+    'query: {operation} overflows interval, whose months and days have 32 bits and whose nanoseconds 64',
+  ),
   'query-time-overflow': bad(
     'query: {operation} overflows {type}, which is kept in nanoseconds: times are from 1677-09-21 to 2262-04-11, durations of 106,751 days at most',
   ),
   'query-division': bad('query: {operation}: division by zero; nullif(divisor, 0) and TRY(..) give null there'),
   'query-aggregate': bad(
     'query: {aggregate} takes {wanted}, got {value}; write {aggregate}(x::{type}), or TRY_CAST(x AS {type}) to leave out what is none',
+  ),
+  'query-interval-sum': bad(
+    'query: {aggregate}: an interval with months has no sum: write {aggregate}(interval_length(i)), where a month is thirty days, or avg(i) * count(i)',
   ),
   'query-argument': bad('query: {fault}'),
   'query-memory': {

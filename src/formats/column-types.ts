@@ -4,6 +4,7 @@
  */
 import { decimalAmong } from './decimals.ts';
 import { LakeError } from '../errors.ts';
+import { spanRecord } from '../vectors/spans.ts';
 import {
   type NamedType,
   type RecordType,
@@ -77,11 +78,6 @@ const dayTimeType = recordType([
   { name: 'days', type: int32 },
   { name: 'milliseconds', type: types.uint32 },
 ]);
-const monthDayNanoType = recordType([
-  { name: 'month', type: int32 },
-  { name: 'day', type: int32 },
-  { name: 'nanoseconds', type: types.int64 },
-]);
 const decimal128Type = recordType([
   { name: 'high', type: types.int64 },
   { name: 'low', type: types.uint64 },
@@ -108,7 +104,7 @@ const namedColumns: ReadonlyMap<Type, ColumnType> = new Map([
   named('duration_us', types.duration, { kind: 'duration', unit: 'us' }),
   named('month_interval', int32, { kind: 'interval', unit: 'month' }),
   named('day_time_interval', dayTimeType, { kind: 'interval', unit: 'day-time' }),
-  named('month_day_nano_interval', monthDayNanoType, { kind: 'interval', unit: 'month-day-nano' }),
+  named('month_day_nano_interval', spanRecord, { kind: 'interval', unit: 'month-day-nano' }),
   // The names do not tell digits and scale: whole numbers of as many digits as fit, which other readers take, unlike
   // the reference's 0.
   named('decimal128', decimal128Type, { kind: 'decimal', bits: 128, precision: 38, scale: 0, inWords: true }),

@@ -1,12 +1,14 @@
 /**
- * avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds; else the
- * mean of numbers.
+ * avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds, that of
+ * intervals with months an interval; else the mean of numbers.
  */
 import { type PrimitiveType, types } from '../../vectors/type.ts';
-import { integer } from '../../vectors/value.ts';
-import { type Vector, range, take } from '../../vectors/vector.ts';
+import { dividedSpan, nanosOfDay, spanOf, spanValue } from '../../vectors/spans.ts';
+import { type Value, integer, textError } from '../../vectors/value.ts';
+import { type Vector, range, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { overlay } from '../expressions/rows.ts';
+import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { AvgState } from './avg.ts';
 import { eachPart, everyPart, idsOfOne, pick } from './grouping/parts.ts';
 import type { AggregateState, Totals } from './grouping/state.ts';
@@ -17,6 +19,8 @@ interface Total {
   sum: bigint;
   count: number;
   isTime: boolean;
+  /** Of intervals, which the nanoseconds are beside. */
+  months: number;
 }
 
 export class TimelyAvgState implements AggregateState {
@@ -38,12 +42,13 @@ export class TimelyAvgState implements AggregateState {
     const timely = new Uint8Array(argument.length);
     let found = false;
     eachPart(argument, (part, rows) => {
-      if (part.form !== 'number' || isTimeless(part)) return;
+      const totalAt = isTimeless(part) ? undefined : totalsOf(part);
+      if (!totalAt) return;
       found = true;
       for (let i = 0; i < part.length; i++) {
         const row = rows ? rows[i] : i;
         timely[row] = 1;
-        this.add(ids[row], { sum: BigInt(part.values[i]), count: 1, isTime: part.type === types.time });
+        this.add(ids[row], totalAt(i));
       }
     });
     if (!found) return this.numbers.update(ids, argument);
@@ -55,13 +60,15 @@ export class TimelyAvgState implements AggregateState {
   }
   addTotals(group: number, totals: Totals): void {
     const { sum, count } = totals;
-    if (sum && isTimely(sum.type)) this.add(group, { sum: sum.value, count, isTime: sum.type === types.time });
+    if (sum && isTimely(sum.type))
+      this.add(group, { sum: sum.value, count, isTime: sum.type === types.time, months: 0 });
     else this.numbers.addTotals(group, totals);
   }
-  private add(group: number, { sum, count, isTime }: Total): void {
+  private add(group: number, { sum, count, isTime, months }: Total): void {
     const known = this.totals.get(group);
-    if (!known) this.totals.set(group, { sum, count, isTime });
+    if (!known) this.totals.set(group, { sum, count, isTime, months });
     else {
+      known.months += months;
       known.sum += sum;
       known.count += count;
       known.isTime ||= isTime;
@@ -82,7 +89,7 @@ export class TimelyAvgState implements AggregateState {
       if (!total) timely.null();
       else {
         mask[g] = 1;
-        timely.number(total.isTime ? types.time : types.duration, integer(quotient(total.sum, BigInt(total.count))));
+        timely.append(meanOf(total));
       }
     }
     return overlay(numbers, mask, timely.finish());
@@ -90,7 +97,22 @@ export class TimelyAvgState implements AggregateState {
 }
 
 const isTimely = (type: PrimitiveType): boolean => type === types.time || type === types.duration;
-const isTimeless = (v: Vector): boolean => v.form !== 'number' || !isTimely(v.type);
+const isTimeless = (v: Vector): boolean => !areSpans(v) && (v.form !== 'number' || !isTimely(v.type));
+/** What each row adds. */
+const totalsOf = (part: Vector): ((row: number) => Total) | undefined => {
+  if (part.form === 'number')
+    return (i) => ({ sum: BigInt(part.values[i]), count: 1, isTime: part.type === types.time, months: 0 });
+  return (i) => {
+    const { months, days, nanos } = spanOf(valueAt(part, i))!;
+    return { sum: BigInt(days) * nanosOfDay + nanos, count: 1, isTime: false, months };
+  };
+};
+const meanOf = ({ sum, count, isTime, months }: Total): Value => {
+  if (months === 0) return { type: isTime ? types.time : types.duration, data: integer(quotient(sum, BigInt(count))) };
+  const days = Number(sum / nanosOfDay);
+  const span = dividedSpan({ months, days, nanos: sum % nanosOfDay }, count);
+  return (span && spanValue(span)) ?? textError('avg: interval out of range');
+};
 
 /** Rounded to the nearest whole, halves away from zero. */
 const quotient = (sum: bigint, count: bigint): bigint =>

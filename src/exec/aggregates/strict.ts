@@ -9,6 +9,7 @@ import { isMissing } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { bitsOfText } from '../expressions/sql/bits.ts';
+import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { eachPart, everyPart } from './grouping/parts.ts';
 import type { AggregateState, Totals } from './grouping/state.ts';
 
@@ -85,16 +86,22 @@ export class StrictState implements AggregateState {
   /** @throws query-aggregate for a value of another type */
   private checkOne(v: Vector): void {
     const takes = taken[this.takes];
-    if (v.form === 'null' || everyPart(v, (part) => isOf(part, takes), true)) return;
+    const isTaken = (part: Vector): boolean => isOf(part, takes) || (this.takesSpans && areSpans(part));
+    if (v.form === 'null' || everyPart(v, isTaken, true)) return;
     eachPart(v, (part) => {
-      if (part.form === 'null' || isOf(part, takes)) return;
+      if (part.form === 'null' || isTaken(part)) return;
       for (let i = 0; i < part.length; i++) {
         const value = valueAt(part, i);
         if (this.takes === 'bits' && value.type === types.string && bitsOfText(value.data as string) !== undefined)
           continue;
+        if (areSpans(part)) throw new LakeError('query-interval-sum', { aggregate: this.name });
         if (!isMissing(value)) this.refuse(supText(value));
       }
     });
+  }
+  /** Intervals with months have a mean, and no sum. */
+  private get takesSpans(): boolean {
+    return this.name === 'avg' || this.name === 'mean';
   }
   private refuse(shown: string): never {
     const value = shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown;

@@ -33,6 +33,7 @@ import { rounding } from './numbers/rounding.ts';
 import type { FunctionRow } from './row.ts';
 import { withSqlMeanings } from './sql-meanings.ts';
 import { sqlNames } from './sql-names.ts';
+import { spans } from './times/spans.ts';
 import { sqlTimes } from './times/sql-times.ts';
 import { strings } from './texts/strings.ts';
 import { structs } from './lists/structs.ts';
@@ -85,6 +86,7 @@ export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...realNumbers,
   ...jsonFunctions,
   ...uuids,
+  ...spans,
   ...sqlTimes,
   ...sqlNames,
 ]).toSorted((a, b) => (a.name < b.name ? -1 : 1));

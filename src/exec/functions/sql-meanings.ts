@@ -12,6 +12,7 @@ import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
 import { sqlTextOf } from '../expressions/sql/concat.ts';
+import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { joinedElements } from './lists/array-sums.ts';
 import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
 import { logarithm } from './numbers/elementary.ts';
@@ -223,7 +224,7 @@ const epochOf = (v: Value): Value | Refusal => datePart(stringValue('epoch'), v,
 /** Durations, intervals and times of day, which are texts. */
 const hasParts = (v: Vector): boolean => {
   const of = inner(v);
-  return of.form === 'bytes' || (of.form === 'number' && of.type === types.duration);
+  return of.form === 'bytes' || areSpans(v) || (of.form === 'number' && of.type === types.duration);
 };
 /** `epoch_us` and the like, in whole units of so many nanoseconds. */
 const epochIn = (name: string, unit: bigint): SqlMeaning => ({

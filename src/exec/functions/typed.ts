@@ -24,6 +24,7 @@ import {
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
 import { overlay, wrapErrors } from '../expressions/rows.ts';
+import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { byKernel, inner, isError, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './texts/strings.ts';
 
@@ -180,7 +181,7 @@ const fits: Readonly<Record<ArgumentKind, (v: Vector) => boolean>> = {
   time: (v) => isOf(v, types.time),
   list: (v) => inner(v).form === 'list',
   value: (v) => !isError(v),
-  timely: (v) => isOf(v, types.time) || isOf(v, types.duration) || isOf(v, types.bytes) || isText(v),
+  timely: (v) => isOf(v, types.time) || isOf(v, types.duration) || isOf(v, types.bytes) || isText(v) || areSpans(v),
 };
 
 const labelOf = (kind: ArgumentKind): string => (kind === 'timely' ? 'time' : kind);

@@ -12,11 +12,14 @@ import { stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import { collated } from '../sql/collation.ts';
 import { conditionIn } from '../sql/conditions.ts';
-import { inAggregate } from '../sql/stored.ts';
+import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/stored.ts';
 import { alternatives } from '../types/of.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */
-export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): Aggregate => {
+export const aggregateOf = (a: Analysis, { order, ...written }: AggregateCall, c: ExprContext): Aggregate => {
+  // The least and the greatest are the same in any order.
+  const isOrdered = order && !(c.sql && (written.name === 'min' || written.name === 'max'));
+  const call: AggregateCall = isOrdered ? { ...written, order } : written;
   const signature = aggregateIn(a, call.name, c.sql !== undefined);
   const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
   if (!signature)
@@ -35,6 +38,7 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
   const given = givenTo(a, call, {
     isSql: c.sql !== undefined,
     lower: (e) => inAggregate(call.name, lowerExpr(a, e, c), c.sql?.typeOf),
+    orderOf: (e) => orderOfSpan(e, c.sql?.typeOf),
   });
   if (ofNumbers.has(call.name) && given.argument && isText(given.argument, c))
     a.fault(
@@ -42,7 +46,13 @@ export const aggregateOf = (a: Analysis, call: AggregateCall, c: ExprContext): A
       call.place,
       `write ${call.name}(x::double)`,
     );
-  return { name: call.name, ...given, ...(call.filter ? { where: conditionIn(c, lowerExpr(a, call.filter, c)) } : {}) };
+  const extreme = c.sql && extremeOfSpans(call.name, given.argument, c.sql.typeOf);
+  return {
+    name: call.name,
+    ...given,
+    ...extreme,
+    ...(call.filter ? { where: conditionIn(c, lowerExpr(a, call.filter, c)) } : {}),
+  };
 };
 /** Aggregates that find nothing to add in texts. */
 const ofNumbers: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
@@ -56,22 +66,25 @@ const isText = (e: PlanExpr, c: ExprContext): boolean => {
 interface Lowering {
   readonly isSql: boolean;
   readonly lower: (e: Expr) => PlanExpr;
+  /** What values are in order of. */
+  readonly orderOf: (e: PlanExpr) => PlanExpr;
 }
 
 /** What the aggregate of a call is given, and the form of the call. */
 export const givenTo = (
   a: Analysis,
   call: AggregateCall,
-  { isSql, lower }: Lowering,
+  { isSql, lower, orderOf }: Lowering,
 ): AggregateForm & { readonly argument?: PlanExpr } => {
   const signature = a.environment.aggregates.find(call.name);
   const form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
   if (!call.argument) return form;
   const args = [call.argument, ...(call.others ?? [])].map(lower);
+  if (args[1] && isByAnother(call.name)) args[1] = orderOf(args[1]);
   const { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));
   const given = argumentOf(signature, args);
-  const keys = order?.map((k) => collated(k, lower(k.expr))) ?? [];
+  const keys = order?.map((k) => collated(k, orderOf(lower(k.expr)))) ?? [];
   return {
     ...form,
     ...(args.length > 1 && { arity: args.length }),
@@ -88,6 +101,8 @@ export const givenTo = (
   };
 };
 
+/** Aggregates that give the value beside which another one is least or greatest. */
+const isByAnother = (name: string): boolean => /^(?:arg_?m|max_by$|min_by$)/.test(name);
 /** Equal for forms of calls that are one. */
 export const formKey = ({ distinct, arity, order }: AggregateForm): string =>
   `${distinct} ${arity ?? 1} ${order?.map((k) => `${k.order} ${k.nulls}`).join() ?? ''}`;

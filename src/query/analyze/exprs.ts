@@ -46,7 +46,7 @@ import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../
 import { decimalPrecisionMax } from '../sql/types.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
-import { asSqlValue, spanOfFile, spansOf, storedColumn } from '../sql/stored.ts';
+import { asSqlValue, negatedSpan, spanOfFile, spansAlike, storedColumn } from '../sql/stored.ts';
 import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from '../sql/casts.ts';
 import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
@@ -136,11 +136,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
           ? sub(e.operand)
           : e.op === '!'
             ? { kind: 'not', operand: conditionIn(c, sub(e.operand)) }
-            : {
-                kind: 'negate',
-                operand: spanOfFile(sub(e.operand), c.sql?.typeOf),
-                ...(isSql(c) && !c.attempt && { sql: true }),
-              })
+            : negated(sub(e.operand), c))
       );
     case 'binary':
       return lowerBinary(a, e, c);
@@ -233,6 +229,13 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
       return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
   }
 };
+
+const negated = (operand: PlanExpr, c: ExprContext): PlanExpr =>
+  (isSql(c) ? negatedSpan(operand, c.sql?.typeOf) : undefined) ?? {
+    kind: 'negate',
+    operand,
+    ...(isSql(c) && !c.attempt && { sql: true }),
+  };
 
 const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
   const time: PlanExpr = { kind: 'cast', operand: literal(stringValue(e.text)), type: types.time };
@@ -352,12 +355,15 @@ const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): 
   const last = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
   const values = alikeNumbers(c, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]);
   const otherwise = last && values.at(-1);
+  const [operand, ...whens] = e.operand
+    ? spansAlike([sub(e.operand), ...e.whens.map((w) => sub(w.when))], c.sql?.typeOf)
+    : [undefined, ...e.whens.map((w) => conditionIn(c, sub(w.when)))];
   return {
     kind: 'case',
     ...(c.sql && { sql: true }),
-    ...(e.operand ? { operand: sub(e.operand) } : {}),
-    branches: e.whens.map((w, i) => ({
-      when: e.operand ? sub(w.when) : conditionIn(c, sub(w.when)),
+    ...(operand && { operand }),
+    branches: e.whens.map((_, i) => ({
+      when: whens[i]!,
       then: values[i],
     })),
     ...(otherwise ? { otherwise } : {}),
@@ -386,7 +392,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
     return negateIf(e.op.startsWith('!'), lowerMatch(a, left, e.right, c, e.op.endsWith('*')));
   const right = lowerValue(a, e.right, c);
   if (e.op === 'is distinct from' || e.op === 'is not distinct from')
-    return negateIf(e.op === 'is not distinct from', distinctFrom(left, right));
+    return negateIf(e.op === 'is not distinct from', distinctOf(c, left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
   const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
   if (dates) return dates;
@@ -404,6 +410,10 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   throw new TypeError(`operator ${e.op}`);
 };
 
+const distinctOf = (c: ExprContext, x: PlanExpr, y: PlanExpr): PlanExpr => {
+  const [left, right] = spansAlike([x, y], c.sql?.typeOf);
+  return distinctFrom(left!, right!);
+};
 const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   const value = literalValue(a, e);
   const scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
@@ -415,7 +425,7 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
   return { kind: 'literal', value: decimalOfText(e.text) ?? value, scale };
 };
 const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
-  const [left, right] = spansOf(operator, ofOneWidth(c, x), ofOneWidth(c, y), c);
+  const [left, right] = [ofOneWidth(c, x), ofOneWidth(c, y)];
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);
   // A remainder of floats by zero is NaN, one of decimals is none.
   return wideResult(
@@ -457,20 +467,23 @@ const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: Expr
 };
 
 /** A comparison; in SQL a text beside another type is cast. */
-const comparison = (c: ExprContext, left: PlanExpr, operator: CompareOperator, right: PlanExpr): PlanExpr =>
-  c.sql
-    ? { kind: 'compare', operator, left: besideClock(left, right), right: besideClock(right, left), sql: true }
-    : { kind: 'compare', operator, left, right };
+const comparison = (c: ExprContext, x: PlanExpr, operator: CompareOperator, y: PlanExpr): PlanExpr => {
+  if (!c.sql) return { kind: 'compare', operator, left: x, right: y };
+  const { typeOf } = c.sql;
+  const [left, right] = spansAlike([besideClock(x, y), besideClock(y, x)], typeOf);
+  return { kind: 'compare', operator, left: spanOfFile(left!, typeOf), right: spanOfFile(right!, typeOf), sql: true };
+};
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {
   if (e.kind !== 'subquery' || !c.sql) {
-    const right = elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c));
+    const list = elementsBeside(left, queryAsArray(a, e, c, 'array') ?? lowerExpr(a, e, c));
+    const [value, right] = c.sql ? spansIn(left, list, c) : [left, list];
     return {
       kind: 'in',
-      left,
+      left: value,
       right,
       ...(c.sql ? { sql: true } : right.kind === 'subquery' && isOfTexts(a, right) && { ofTexts: true }),
     };
@@ -528,6 +541,15 @@ const elementsBeside = (left: PlanExpr, right: PlanExpr): PlanExpr => {
     default:
       return right;
   }
+};
+
+/** An interval and the list that it is looked for in, by their lengths. */
+const spansIn = (left: PlanExpr, list: PlanExpr, c: ExprContext): readonly [PlanExpr, PlanExpr] => {
+  if (list.kind !== 'array' && list.kind !== 'record') return [left, list];
+  const [value, ...others] = spansAlike([left, ...list.elements.map((x) => x.value)], c.sql?.typeOf);
+  return value === undefined || value === left
+    ? [left, list]
+    : [value, { kind: 'array', elements: others.map((of) => ({ spread: false, value: of })) }];
 };
 
 /** All results of a subquery or named query as an array; undefined for other expressions. */

@@ -335,9 +335,9 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     [
       'interval',
       "interval N UNIT, INTERVAL 'TEXT'",
-      'a span of time',
-      "select interval 2 hours + interval '30 minutes' as a",
-      '{a:2h30m}',
+      'a span of time; one with months is a value too, compared as if each had thirty days',
+      "select interval 2 hours + interval '30 minutes' as a, (interval '1 month' * 1.5)::varchar as b",
+      '{a:2h30m,b:"1 month 15 days"}',
     ],
     ['blob', 'blob', 'bytes', String.raw`select '\x41B'::blob as a`, '{a:0x4142}'],
     [

@@ -11,6 +11,7 @@ import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from '../ast.ts';
 import { literal } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { isBeyondDecimals, scaleOf } from './decimals.ts';
+import { isInterval } from './stored.ts';
 import { type SqlType, decimalPrecisionMax, sqlTypeText } from './types.ts';
 import { didYouMean } from '../analyze/suggest.ts';
 import { alternatives } from '../types/of.ts';
@@ -114,6 +115,7 @@ export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr 
   const scale = scaleOf(e, c.sql?.typeOf);
   const known = scale === undefined ? sqlTypeOf(e) : decimalOf(scale);
   const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
+  if (isFormat && isInterval(e, c.sql?.typeOf)) return castTo(e, { kind: 'plain', type: types.string });
   return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat)
     ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known })
     : e;

@@ -18,6 +18,7 @@ import { castTo, isBits } from './casts.ts';
 import { alikeNumbers, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerInterval, lowerTimeRange } from './intervals.ts';
+import { nullifOfSpans } from './stored.ts';
 import { alternatives } from '../types/of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -131,11 +132,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'octet_length':
       return lengthOfBits(name, values());
     case 'age':
-      return a.wrong(
-        'age gives years and months, which have no length of their own',
-        e,
-        "write a - b for a duration, or date_diff('month', a, b)",
-      );
+      return e.args.length === 1 ? callOf(name, callOf('current_date'), ...values()) : undefined;
     case 'to_years':
     case 'to_months':
     case 'to_quarters':
@@ -150,6 +147,8 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       const [then, otherwise] = alikeNumbers(c, branches);
       return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
+    case 'nullif':
+      return nullifOfSpans(values(), c.sql?.typeOf);
     case 'coalesce':
     case 'ifnull':
       return callOf(name, ...alikeNumbers(c, values()));

@@ -1,8 +1,9 @@
 /**
- * Intervals and dates in SQL's arithmetic. A duration holds days and shorter; months have no length of their own, so an
- * interval with months in it is no value: it is added to a time (`add_months`), or a fault that says so.
+ * Intervals and dates in SQL's arithmetic. A duration holds days and shorter; months have no length of their own, and so
+ * are counted apart (vectors/spans.ts). Beside what is known to be a time they are added by the calendar at once.
  */
 import { fitsInt64 } from '../../vectors/literal.ts';
+import { spanType, spanValue } from '../../vectors/spans.ts';
 import { types } from '../../vectors/type.ts';
 import { integer, intValue, stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
@@ -12,7 +13,7 @@ import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from '
 import { callOf, literal } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { asDuration, castTo, isClock, isDate } from './casts.ts';
-import { spanOfFile } from './stored.ts';
+import { isInterval } from './stored.ts';
 
 /** The parts of an interval as expressions: whole months, and a duration. */
 interface Lowered {
@@ -23,16 +24,24 @@ interface Lowered {
 /** `INTERVAL ..` as a value, or a call such as to_months(n), undefined for other calls. */
 export const lowerInterval = (a: Analysis, e: IntervalExpr | CallExpr, c: ExprContext): PlanExpr | undefined => {
   const found = intervalOf(a, e, c);
-  return found && alone(a, found, e);
+  return found && alone(found);
 };
-const alone = (a: Analysis, { months, rest }: Lowered, place: Span): PlanExpr =>
-  months
-    ? a.wrong(
-        'an interval of months or years has no length of its own',
-        place,
-        'add it to a date or timestamp: t + INTERVAL 1 MONTH; or write days',
-      )
-    : (rest ?? duration(0n));
+const alone = ({ months, rest }: Lowered): PlanExpr => {
+  if (!months) return rest ?? duration(0n);
+  const known = wholeOf(months);
+  const nanos = rest ? wholeOf(rest) : 0n;
+  const value =
+    known === undefined || nanos === undefined ? undefined : spanValue({ months: Number(known), days: 0, nanos });
+  if (value) return literal(value);
+  const month = literal({ type: spanType, data: [1, 0, 0] });
+  const span: PlanExpr = { kind: 'arithmetic', operator: '*', left: month, right: months, sql: true };
+  return rest ? { kind: 'arithmetic', operator: '+', left: span, right: rest, sql: true } : span;
+};
+/** The whole number of a literal. */
+const wholeOf = (e: PlanExpr): bigint | undefined =>
+  e.kind === 'literal' && isCount(e) && e.value.type !== types.float64
+    ? BigInt(e.value.data as number | bigint)
+    : undefined;
 
 const duration = (nanos: bigint): PlanExpr => literal({ type: types.duration, data: integer(nanos) });
 
@@ -156,25 +165,34 @@ export const lowerIntervalArithmetic = (
   c: ExprContext,
 ): PlanExpr | undefined => {
   const whole = intervalOf(a, e, c);
-  if (whole) return alone(a, whole, e);
+  if (whole) return alone(whole);
   if (e.kind === 'unary' || (e.op !== '+' && e.op !== '-')) return undefined;
   const right = intervalOf(a, e.right, c);
-  if (right) return moved(spanOfFile(lowerValue(a, e.left, c), c.sql?.typeOf), e.op, right);
+  if (right) return moved(lowerValue(a, e.left, c), e.op, right, c);
   const left = e.op === '+' ? intervalOf(a, e.left, c) : undefined;
-  return left && moved(spanOfFile(lowerValue(a, e.right, c), c.sql?.typeOf), '+', left);
+  return left && moved(lowerValue(a, e.right, c), '+', left, c);
 };
 /** A time that an interval is added to or taken from: first its months, then the rest. */
-const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered): PlanExpr => {
+const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered, c: ExprContext): PlanExpr => {
   // A clock goes round: whole days and months leave it where it is.
   if (isClock(time))
     return castTo(
       { kind: 'arithmetic', operator, left: asDuration(time), right: rest ?? duration(0n) },
       { kind: 'clock', digits: 9 },
     );
+  if (months && mayBeSpan(time, c))
+    return { kind: 'arithmetic', operator, left: time, right: alone({ months, ...(rest && { rest }) }), sql: true };
   const at = months
     ? callOf('add_months', time, operator === '-' ? product(months, literal(intValue(-1))) : months)
     : time;
   return rest ? { kind: 'arithmetic', operator, left: at, right: rest, sql: true } : at;
+};
+
+/** Whether a value may be an interval, which months are added to as they are. */
+const mayBeSpan = (e: PlanExpr, c: ExprContext): boolean => {
+  if (isInterval(e, c.sql?.typeOf)) return true;
+  const known = e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e);
+  return known === types.duration || (known?.kind === 'union' && known.members.includes(types.duration));
 };
 
 /** Dates among themselves and with whole numbers: days. Undefined where the query does not say that there are dates. */

@@ -3,12 +3,14 @@
  * Arrow's). By themselves they stay as they are, and go out again so; where something is done with them they are what
  * SQL makes of such values, so that they are equal to these as values, as keys and in lists.
  */
+import { spanRecord, spanType } from '../../vectors/spans.ts';
 import type { Type } from '../../vectors/type.ts';
 import { types } from '../../vectors/type.ts';
-import type { ExprContext } from '../analyze/exprs.ts';
-import type { ArithmeticOperator, PlanExpr } from '../plan/plan.ts';
+import { intValue, nullValue } from '../../vectors/value.ts';
+import type { PlanExpr } from '../plan/plan.ts';
+import { literal } from '../plan/walk.ts';
 import { asDuration, castTo } from './casts.ts';
-import { type SqlType, isStoredInterval, sqlTypeOfName } from './types.ts';
+import { type SqlType, areIntervals, sqlTypeOfName } from './types.ts';
 
 type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
@@ -39,49 +41,79 @@ export const asSqlValue = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
 /** The type that a column's values are cast to where they are compared with others; undefined for most. */
 export const storedColumn = (t: Type): SqlType | undefined => storedType(t);
 
-const isInterval = (e: PlanExpr, typeOf: TypeOf): boolean =>
-  typeOf !== undefined && mayBeColumn(e) && (namesOf(typeOf(e))?.every(isStoredInterval) ?? false);
-const isDuration = (e: PlanExpr, typeOf: TypeOf): boolean => typeOf !== undefined && typeOf(e) === types.duration;
-
-/**
- * Intervals of files beside one another, beside durations and numbers are durations; beside times they stay, since
- * these know how long a month is.
- */
-export const spansOf = (
-  operator: ArithmeticOperator,
-  left: PlanExpr,
-  right: PlanExpr,
-  c: ExprContext,
-): readonly [PlanExpr, PlanExpr] => {
-  const typeOf = c.sql?.typeOf;
-  const l = isInterval(left, typeOf);
-  const r = isInterval(right, typeOf);
-  if (!l && !r) return [left, right];
-  const isApart =
-    operator === '*' ||
-    operator === '/' ||
-    operator === '%' ||
-    ((l || isDuration(left, typeOf)) && (r || isDuration(right, typeOf)));
-  return isApart ? [l ? asDuration(left) : left, r ? asDuration(right) : right] : [left, right];
+/** Whether a value is an interval for sure, and may be more than a duration. */
+export const isInterval = (e: PlanExpr, typeOf: TypeOf): boolean => {
+  if (e.kind === 'literal') return e.value.type === spanType || e.value.type === spanRecord;
+  return typeOf !== undefined && mayBeInterval(e) && areIntervals(typeOf(e));
 };
-/** An interval of a file with another sign, or in an aggregate, is a duration. */
-export const spanOfFile = (e: PlanExpr, typeOf: TypeOf): PlanExpr => (isInterval(e, typeOf) ? asDuration(e) : e);
-/** What intervals of files are in order of: their seconds, of which a month has thirty days. */
-export const orderOfSpan = (e: PlanExpr, typeOf: TypeOf): PlanExpr =>
-  isInterval(e, typeOf) ? { kind: 'call', name: 'epoch', arguments: [e], sql: true } : e;
+const mayBeInterval = (e: PlanExpr): boolean =>
+  mayBeColumn(e) || e.kind === 'arithmetic' || e.kind === 'sqlCast' || e.kind === 'case' || e.kind === 'conditional';
+/** Intervals of Parquet are compared as what they stand for, not as bytes. */
+export const spanOfFile = (e: PlanExpr, typeOf: TypeOf): PlanExpr =>
+  mayBeColumn(e) && isInterval(e, typeOf) ? asDuration(e) : e;
+/** An interval with another sign. */
+export const negatedSpan = (e: PlanExpr, typeOf: TypeOf): PlanExpr | undefined =>
+  isInterval(e, typeOf)
+    ? { kind: 'arithmetic', operator: '*', left: e, right: literal(intValue(-1)), sql: true }
+    : undefined;
+/** What intervals are in order of: their lengths, for which a month has thirty days. */
+export const orderOfSpan = (e: PlanExpr, typeOf: TypeOf): PlanExpr => (isInterval(e, typeOf) ? lengthOf(e) : e);
+const lengthOf = (e: PlanExpr): PlanExpr => ({ kind: 'call', name: 'interval_length', arguments: [e], sql: true });
 
+const isDuration = (e: PlanExpr, typeOf: TypeOf): boolean => {
+  const type = e.kind === 'literal' ? e.value.type : typeOf?.(e);
+  return type !== undefined && (type.kind === 'union' ? type.members : [type]).every(isNullOrDuration);
+};
+const isNullOrDuration = (t: Type): boolean => t === types.null || t === types.duration;
+/** What is compared with one another: of intervals the lengths, where nothing but intervals is there. */
+export const spansAlike = (list: readonly PlanExpr[], typeOf: TypeOf): readonly PlanExpr[] =>
+  list.some((e) => isInterval(e, typeOf)) && list.every((e) => isInterval(e, typeOf) || isDuration(e, typeOf))
+    ? list.map(lengthOf)
+    : list;
+/** `nullif` of intervals; undefined for other values. */
+export const nullifOfSpans = (args: readonly PlanExpr[], typeOf: TypeOf): PlanExpr | undefined => {
+  const [value, other] = args;
+  const [left, right] = spansAlike(args, typeOf);
+  if (!value || !other || !left || !right || args.length > 2 || left === value) return undefined;
+  return {
+    kind: 'conditional',
+    test: { kind: 'compare', operator: '==', left, right, sql: true },
+    then: literal(nullValue),
+    otherwise: value,
+  };
+};
+
+/** Aggregates that look at the length of an interval alone. */
 const ofLengths: ReadonlySet<string> = new Set([
-  'sum',
-  'avg',
-  'mean',
-  'min',
-  'max',
+  'mad',
   'median',
-  'mode',
+  'percentile_cont',
+  'percentile_disc',
   'quantile',
   'quantile_cont',
   'quantile_disc',
 ]);
 /** The argument of an aggregate. */
-export const inAggregate = (name: string, e: PlanExpr, typeOf: TypeOf): PlanExpr =>
-  ofLengths.has(name) ? spanOfFile(asSqlValue(e, typeOf), typeOf) : asSqlValue(e, typeOf);
+export const inAggregate = (name: string, e: PlanExpr, typeOf: TypeOf): PlanExpr => {
+  const value = asSqlValue(e, typeOf);
+  return ofLengths.has(name) ? orderOfSpan(value, typeOf) : spanOfFile(value, typeOf);
+};
+/** The least or the greatest interval is the one of the least or greatest length. */
+export const extremeOfSpans = (
+  name: string,
+  argument: PlanExpr | undefined,
+  typeOf: TypeOf,
+): { readonly name: string; readonly arity: number; readonly argument: PlanExpr } | undefined =>
+  (name === 'min' || name === 'max') && argument && isInterval(argument, typeOf)
+    ? {
+        name: `arg_${name}`,
+        arity: 2,
+        argument: {
+          kind: 'record',
+          elements: [
+            { kind: 'field', name: 'value', value: argument },
+            { kind: 'field', name: 'by', value: orderOfSpan(argument, typeOf) },
+          ],
+        },
+      }
+    : undefined;

@@ -12,7 +12,9 @@ import {
   recordType,
   typeText,
   types,
+  unionType,
 } from '../../vectors/type.ts';
+import { spanName, spanRecord, spanType } from '../../vectors/spans.ts';
 import type { PrimitiveName } from '../ast.ts';
 
 /** What a cast in SQL gives. */
@@ -87,9 +89,16 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
     ? { kind: 'decimal', precision: 18, scale: 3 }
     : undefined;
 };
-/** The name of intervals that a file has as twelve bytes. */
-export const isStoredInterval = (name: string): boolean => name === 'arrow_interval';
+/** The names of intervals that are no durations: twelve bytes of Parquet, and those that have months. */
+export const isStoredInterval = (name: string): boolean => name === 'arrow_interval' || name === spanName;
 const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
+/** Whether all values of a type but null are intervals, of which some may be more than durations. */
+export const areIntervals = (t: Type): boolean => {
+  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null && m !== types.duration);
+  return given.length > 0 && given.every((m) => m === spanRecord || (m.kind === 'named' && isStoredInterval(m.name)));
+};
+/** Intervals that may have months. */
+export const intervalType: Type = unionType([types.duration, spanType, types.null]);
 /** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };

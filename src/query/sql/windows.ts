@@ -29,7 +29,7 @@ import { didYouMean } from '../analyze/suggest.ts';
 import { alternatives } from '../types/of.ts';
 import { isOpen } from '../types/check.ts';
 import { collated } from './collation.ts';
-import { inAggregate, orderOfSpan } from './stored.ts';
+import { extremeOfSpans, inAggregate, orderOfSpan } from './stored.ts';
 import { Scope } from '../analyze/scope.ts';
 import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
@@ -440,12 +440,14 @@ export class SqlWindows {
     if (nulls) this.#noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;
-    const { argument, ...form } = givenTo(a, call, {
+    const given = givenTo(a, call, {
       isSql: true,
       lower: (x) => inAggregate(call.name, this.#source.lower(x), this.#source.typeOf),
+      orderOf: (x) => orderOfSpan(x, this.#source.typeOf),
     });
+    const { argument, ...form } = { name, ...given, ...extremeOfSpans(name, given.argument, this.#source.typeOf) };
     const where = filter && sqlCondition(this.#source.lower(filter));
-    return { name, arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
+    return { arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 
   #argument(arg: Arg): PlanExpr {

@@ -47,7 +47,7 @@ import {
   withoutDecimals,
 } from './of.ts';
 import { scaleOfCall } from '../sql/decimals.ts';
-import { type SqlType, decimalType, modelType } from '../sql/types.ts';
+import { type SqlType, areIntervals, decimalType, intervalType, modelType } from '../sql/types.ts';
 import { pipelineType } from './ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -76,6 +76,13 @@ interface Places {
 }
 
 /** The type of what a cast of SQL gives: decimals are told by a name. */
+/** What comes of intervals that may have months, one of which stands on a side at least. */
+const arithmeticOfSpans = (left: Type, right: Type): Type | undefined => {
+  if (!areIntervals(left) && !areIntervals(right)) return undefined;
+  const others = [left, right].filter((t) => !areIntervals(t));
+  if (others.some((t) => alternatives(t).some(isOpen) && t !== types.null)) return unknownType;
+  return others.some((t) => alternatives(t).includes(types.time)) ? orNull(types.time) : intervalType;
+};
 const castType = (t: SqlType): Type => {
   if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
   return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
@@ -276,8 +283,7 @@ export class TypeChecker {
       case 'cast':
         return this.cast(e, self);
       case 'sqlCast':
-        this.expr(e.operand, self);
-        return this.knowsCasts ? castType(e.type) : unknownType;
+        return this.sqlCast(e, self);
       case 'castNamed':
         this.expr(e.operand, self);
         return unknownType;
@@ -456,6 +462,8 @@ export class TypeChecker {
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
     const both = this.both(e, self);
+    const ofSpans = e.sql ? arithmeticOfSpans(both[0], both[1]) : undefined;
+    if (ofSpans) return ofSpans;
     if (this.knowsCasts && e.scale !== undefined && e.scale > 0) return orNull(decimalType(e.scale));
     // What has no places of its own is a float, whatever its operands are: a quotient of decimals is none.
     const [left, right] = e.scale === undefined ? [withoutDecimals(both[0]), withoutDecimals(both[1])] : both;
@@ -473,6 +481,15 @@ export class TypeChecker {
       return unknownType;
     }
     return either(left, right);
+  }
+
+  private sqlCast(e: PlanExpr & { readonly kind: 'sqlCast' }, self: Type): Type {
+    const from = this.expr(e.operand, self);
+    if (!this.knowsCasts) return unknownType;
+    const isSpan = e.type.kind === 'plain' && e.type.type === types.duration;
+    return isSpan && !alternatives(from).every((t) => isNumber(t) || t === types.null)
+      ? intervalType
+      : castType(e.type);
   }
 
   private containment(e: PlanExpr & { readonly kind: 'in' }, self: Type): void {

@@ -10,7 +10,7 @@
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
 import { isLongDecimal } from '../../vectors/decimal.ts';
-import { decimalType, sqlTypeOfName } from '../sql/types.ts';
+import { areIntervals, decimalType, sqlTypeOfName } from '../sql/types.ts';
 import {
   type PrimitiveType,
   type RecordField,
@@ -167,9 +167,13 @@ export const either = (a: Type, b: Type): Type => {
   return members.size === 1 ? [...members][0] : unionType([...members]);
 };
 
-/** The alternatives, of which decimals keep their names. */
+/** The alternatives, of which decimals and intervals keep their names. */
 const withDecimals = (t: Type): readonly Type[] =>
-  t.kind === 'union' ? t.members.flatMap(withDecimals) : scaleOfType(t) === undefined ? alternatives(t) : [t];
+  t.kind === 'union'
+    ? t.members.flatMap(withDecimals)
+    : scaleOfType(t) === undefined && !areIntervals(t)
+      ? alternatives(t)
+      : [t];
 
 /** The type or null; decimals stay what they are. */
 export const orNull = (t: Type): Type => {

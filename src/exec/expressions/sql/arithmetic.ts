@@ -6,15 +6,14 @@ import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, integer, textError, underValue } from '../../../vectors/value.ts';
+import { type Value, integer, underValue } from '../../../vectors/value.ts';
 import { type Vector, constant, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
 import { supText } from '../../../vectors/sup/print.ts';
-import { Builder } from '../../../vectors/builder.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from '../apply.ts';
 import { arithmetic, overflow } from '../arithmetic.ts';
 import { errors, overlay, wrapErrors } from '../rows.ts';
-import { movedBy, spanOf } from './spans.ts';
+import { mayHaveSpans, spanArithmetic } from './span-arithmetic.ts';
 
 /**
  * What a division by zero gives: floats have infinity or NaN, unless the quotient is `whole`; `attempt`: error values,
@@ -36,6 +35,7 @@ export const sqlArithmetic = (
 ): Vector => {
   if ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right)))
     return apply([left, right], length, timeKernels[operator], 'bare');
+  if (mayHaveSpans(left) || mayHaveSpans(right)) return apply([left, right], length, spanKernels[operator], 'bare');
   // Where floats are looked at afterwards, they must still be there.
   const result = arithmetic(operator, left, right, length, zeros.whole ? undefined : over, true);
   return operator === '/' || operator === '%' ? dividedBy(result, { operator, left, right }, zeros) : result;
@@ -119,12 +119,23 @@ const kernelOf =
     const left = l!;
     const right = r!;
     if (isTimes(left) && isCounts(right)) return moved(operator, left, days(right), length);
-    if (isTimes(left) && isInterval(right)) return spanned(operator, left, right, length);
-    if (operator === '+' && isInterval(left) && isTimes(right)) return spanned(operator, right, left, length);
+    const ofSpans = spanArithmetic(operator, left, right, length);
+    if (ofSpans) return ofSpans;
     return operator === '+' && isCounts(left) && isTimes(right)
       ? moved(operator, right, days(left), length)
       : arithmetic(operator, left, right, length, undefined, true);
   };
+const spanKernelOf =
+  (operator: ArithmeticOperator): Kernel =>
+  ([l, r], length) =>
+    spanArithmetic(operator, l!, r!, length) ?? arithmetic(operator, l!, r!, length, undefined, true);
+const spanKernels: Readonly<Record<ArithmeticOperator, Kernel>> = {
+  '+': spanKernelOf('+'),
+  '-': spanKernelOf('-'),
+  '*': spanKernelOf('*'),
+  '/': spanKernelOf('/'),
+  '%': spanKernelOf('%'),
+};
 const timeKernels = { '+': kernelOf('+'), '-': kernelOf('-') } as const;
 
 const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
@@ -135,25 +146,6 @@ const isTimes = (v: Vector): boolean => {
 const isCounts = (v: Vector): boolean => {
   const of = inner(v);
   return of.form === 'number' && isInteger(of.type) && of.type !== types.time && of.type !== types.duration;
-};
-/** The twelve bytes that are an interval in Parquet. */
-const isInterval = (v: Vector): boolean => {
-  const of = inner(v);
-  return of.form === 'bytes' && of.type === types.bytes && spanOf(valueAt(of, 0)) !== undefined;
-};
-/** Months first, then days and the rest. */
-const spanned = (operator: '+' | '-', times: Vector, spans: Vector, length: number): Vector => {
-  const out = new Builder();
-  const t = flatten(times);
-  const s = flatten(spans);
-  for (let i = 0; i < length; i++) {
-    const span = spanOf(valueAt(s, i));
-    const at = span && movedBy(valueAt(t, i).data as number | bigint, span, operator === '-' ? -1 : 1);
-    out.append(
-      at === undefined ? textError(span ? 'time out of range' : 'incompatible types') : { type: types.time, data: at },
-    );
-  }
-  return out.finish();
 };
 /** Whole numbers as so many days. @throws query-time-overflow */
 const days = (v: Vector): Vector => {

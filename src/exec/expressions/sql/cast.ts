@@ -18,6 +18,7 @@ import {
   longDecimalName,
 } from '../../../vectors/decimal.ts';
 import { supText } from '../../../vectors/sup/print.ts';
+import { spanOf, spanValue } from '../../../vectors/spans.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';
 import {
   type BytesVector,
@@ -68,7 +69,6 @@ import {
   sqlTime,
 } from './texts.ts';
 import { wideRows } from './wide.ts';
-import { type TimeSpan, spanOf } from './spans.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from '../time-bytes.ts';
 
 /**
@@ -229,15 +229,7 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
         ? byText(v, type, cast, cast.from?.kind === 'uuid' ? uuidBytes : sqlBytes, bytesOf)
         : refuse(v, type, cast);
     case types.duration:
-      return v.form === 'bytes'
-        ? byText(
-            v,
-            type,
-            cast,
-            v.type === types.string ? durationOfText : (_, i) => durationOfSpan(spanOf(valueAt(v, i))),
-            durationsOf,
-          )
-        : byModel(v, target, type, cast);
+      return v.form === 'bytes' || v.form === 'record' ? toInterval(v, type, cast) : byModel(v, target, type, cast);
     default:
   }
   if (isText(v) && isInteger(target))
@@ -300,16 +292,18 @@ const bytesOf = (list: readonly (Uint8Array | undefined)[]): Vector => {
   for (const x of list) out.appendData(types.bytes, x ?? new Uint8Array(0));
   return out.finish();
 };
-const durationOfText = (text: string): number | bigint | undefined => {
-  const found = intervalOfText(text);
-  return found && found.months === 0 && fitsInt64(found.nanos) ? integer(found.nanos) : undefined;
-};
-
-const durationsOf = (list: readonly (number | bigint | undefined)[]): Vector => numbersOf(types.duration, list);
-/** An interval of Parquet without months. */
-const durationOfSpan = (span: TimeSpan | undefined): number | bigint | undefined => {
-  const nanos = span && span.months === 0 ? BigInt(span.days) * BigInt(nanosOfDay) + span.nanos : undefined;
-  return nanos !== undefined && fitsInt64(nanos) ? integer(nanos) : undefined;
+/** Durations, and intervals with months where there are any. */
+const toInterval = (v: BytesVector | RecordVector, type: SqlType, cast: SqlCast): Vector => {
+  const out = new Builder();
+  const bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    checkStopAt(i);
+    const found = isText(v) ? intervalOfText(textAt(v, i)) : spanOf(valueAt(v, i));
+    const value = found && spanValue({ days: 0, ...found });
+    if (!value) bad[i] = 1;
+    out.append(value ?? { type: types.duration, data: 0 });
+  }
+  return settle(out.finish(), bad, v, type, cast);
 };
 
 const bounds = (type: PrimitiveType): { readonly low: bigint; readonly high: bigint } => {

@@ -6,11 +6,14 @@
 import { type SqlType } from '../../../query/sql/types.ts';
 import type { CompareOperator } from '../../../query/plan/plan.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
+import { lengthOfSpan, spanOf } from '../../../vectors/spans.ts';
 import { type Data, type Value, integer } from '../../../vectors/value.ts';
+import { fitsInt64 } from '../../../vectors/literal.ts';
 import { type Vector, bools, constant, dataAt, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
+import { lift } from '../lift.ts';
 import { truth, truthOf } from '../rows.ts';
-import { type TimeSpan, spanOf } from './spans.ts';
+import { areSpans } from './span-arithmetic.ts';
 import { sqlCastVector } from './cast.ts';
 import { order } from './value-order.ts';
 
@@ -32,6 +35,8 @@ export const strictness = { left: 1, right: 2 } as const;
  * query-cast for a literal of the query
  */
 export const alikeForSql = (left: Vector, right: Vector, strict: number): Alike | undefined => {
+  const spans = alikeSpans(left, right, strict);
+  if (spans) return spans;
   const x = primitiveOf(left);
   const y = primitiveOf(right);
   if (!x || !y || x === y) return undefined;
@@ -45,6 +50,24 @@ export const alikeForSql = (left: Vector, right: Vector, strict: number): Alike 
   if (x === types.bool) return { left: asNumbers(left), right };
   return y === types.bool ? { left, right: asNumbers(right) } : undefined;
 };
+/** Intervals with months beside others, durations and texts; undefined where there are none. */
+const alikeSpans = (left: Vector, right: Vector, strict: number): Alike | undefined => {
+  const isLeft = areSpans(left);
+  if (!isLeft && !areSpans(right)) return undefined;
+  const [span, other] = isLeft ? [left, right] : [right, left];
+  const sides = (x: Vector, y: Vector): Alike => (isLeft ? { left: x, right: y } : { left: y, right: x });
+  const mine = lengths(span);
+  if (!mine) return undefined;
+  const of = inner(other);
+  if (of.form === 'bytes' && of.type === types.string)
+    return read(other, types.duration, (strict & (isLeft ? strictness.right : strictness.left)) !== 0, (cast) =>
+      sides(mine, lengthsOfTexts(cast)),
+    );
+  const theirs = lengths(other);
+  return theirs && sides(mine, theirs);
+};
+/** Texts that were read as intervals, some of which may be null. */
+const lengthsOfTexts = (v: Vector): Vector => lift(v, (flat) => lengths(flat) ?? flat);
 /**
  * Files have uuids as sixteen bytes, and intervals as twelve: a uuid's text is the former, and the latter are compared
  * with durations, a month as thirty days.
@@ -54,7 +77,7 @@ const besideBytes = (bytes: Vector, other: Vector): { readonly bytes: Vector; re
   const whole = inner(bytes);
   if (whole.form !== 'bytes' || whole.length === 0) return undefined;
   if (type === types.duration) {
-    const spans = eachRow(bytes, types.duration, (v) => lengthOfSpan(spanOf(v)));
+    const spans = lengths(bytes);
     return spans && { bytes: spans, other };
   }
   if (type !== types.string || (dataAt(whole, 0) as Uint8Array).length !== uuidBytes) return undefined;
@@ -67,8 +90,13 @@ const besideBytes = (bytes: Vector, other: Vector): { readonly bytes: Vector; re
 };
 const uuidBytes = 16;
 const uuidText = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const lengthOfSpan = (span: TimeSpan | undefined): number | bigint | undefined =>
-  span && integer(BigInt(span.months * 30 + span.days) * 86_400_000_000_000n + span.nanos);
+/** Intervals as durations. */
+const lengths = (v: Vector): Vector | undefined =>
+  eachRow(v, types.duration, (x) => {
+    const span = spanOf(x);
+    const nanos = span && lengthOfSpan(span);
+    return nanos !== undefined && fitsInt64(nanos) ? integer(nanos) : undefined;
+  });
 /** Other values of all rows; undefined where one has none. */
 const eachRow = (v: Vector, type: PrimitiveType, of: (value: Value) => Data | undefined): Vector | undefined => {
   const whole = inner(v);

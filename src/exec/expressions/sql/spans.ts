@@ -1,35 +1,9 @@
-/** Spans of time with months in them, as intervals of Parquet have them, and times that are moved by them. */
+/** Times that are moved by spans of time with months in them. */
 import { dateOfDays, daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
-import { types } from '../../../vectors/type.ts';
-import { type Value, integer } from '../../../vectors/value.ts';
+import { type TimeSpan, nanosOfDay } from '../../../vectors/spans.ts';
+import { integer } from '../../../vectors/value.ts';
 
 type Nanos = number | bigint;
-/** Months and days have no length of their own: they are apart from the rest. */
-export interface TimeSpan {
-  readonly months: number;
-  readonly days: number;
-  readonly nanos: bigint;
-}
-
-const nanosOfDay = 86_400_000_000_000n;
-const intervalBytes = 12;
-/**
- * Of a duration whole days are told apart; the twelve bytes of an interval of Parquet are months, days and
- * milliseconds. Undefined for other values.
- */
-export const spanOf = ({ type, data }: Value): TimeSpan | undefined => {
-  if (type === types.duration)
-    return { months: 0, days: Number(BigInt(data as Nanos) / nanosOfDay), nanos: BigInt(data as Nanos) % nanosOfDay };
-  if (type !== types.bytes || (data as Uint8Array).length !== intervalBytes) return undefined;
-  const bytes = data as Uint8Array;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  return {
-    months: view.getInt32(0, true),
-    days: view.getInt32(4, true),
-    nanos: BigInt(view.getInt32(8, true)) * 1_000_000n,
-  };
-};
-
 /** Years beyond this are no times. */
 const yearMax = 9999;
 /**

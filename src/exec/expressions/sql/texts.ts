@@ -15,12 +15,12 @@ import {
   timesHeld,
 } from '../../../vectors/literal.ts';
 import { type Exact, exactOf, exactOfText, exactText, unitsAt } from '../../../vectors/decimal.ts';
+import { spanOf, spanRecord } from '../../../vectors/spans.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import { type SqlType, sqlTypeOfName } from '../../../query/sql/types.ts';
 import { goFloat } from '../number-text.ts';
-import { spanOf } from './spans.ts';
 import { timeOfText } from '../time-text.ts';
 
 const decimalSyntax = /^([+-]?)(\d+(?:_\d+)*)?(?:\.(\d+(?:_\d+)*)?)?(?:[eE]([+-]?\d{1,9}))?$/;
@@ -216,6 +216,7 @@ export const sqlText = (v: Value): string => {
     case 'set':
       return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
     case 'record':
+      if (type === spanRecord) return spanText({ type, data })!;
       return isRow(type)
         ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k].type, data: x ?? null })).join(', ')})`
         : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
@@ -238,8 +239,10 @@ export const knownText = (known: SqlType, data: Data): string | undefined => {
     return known.kind === 'uuid'
       ? uuidOfBytes(data)
       : known.kind === 'plain' && known.type === types.duration
-        ? spanText(data)
+        ? spanText({ type: types.bytes, data })
         : undefined;
+  if (Array.isArray(data))
+    return known.kind === 'plain' && known.type === types.duration ? spanText({ type: spanRecord, data }) : undefined;
   if (typeof data === 'string')
     return known.kind === 'decimal' ? textOfDecimal(exactOfText(data), known.scale) : undefined;
   if (typeof data !== 'number' && typeof data !== 'bigint') return undefined;
@@ -263,9 +266,9 @@ const uuidOfBytes = (bytes: Uint8Array): string | undefined =>
         .toString('hex')
         .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
     : undefined;
-/** `1 year 2 months 3 days 04:00:00` of an interval's bytes in Parquet. */
-const spanText = (bytes: Uint8Array): string | undefined => {
-  const span = spanOf({ type: types.bytes, data: bytes });
+/** `1 year 2 months 3 days 04:00:00` of an interval that is no duration. */
+const spanText = (interval: Value): string | undefined => {
+  const span = spanOf(interval);
   if (!span) return undefined;
   const counted = (n: number, unit: string): string[] =>
     n === 0 ? [] : [`${n} ${unit}${Math.abs(n) === 1 ? '' : 's'}`];

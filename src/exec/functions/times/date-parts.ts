@@ -6,7 +6,7 @@ import { dateOfDays, daysOfDate, primitiveText } from '../../../vectors/literal.
 import { type PrimitiveType, types } from '../../../vectors/type.ts';
 import { type Value, floatValue, intValue, recordValue } from '../../../vectors/value.ts';
 import { type Vector, flatten, numbers } from '../../../vectors/vector.ts';
-import { type TimeSpan, spanOf } from '../../expressions/sql/spans.ts';
+import { type TimeSpan, lengthOfSpan, spanOf } from '../../../vectors/spans.ts';
 import { sqlClock } from '../../expressions/sql/texts.ts';
 import { splitSeconds } from '../../expressions/time-bytes.ts';
 import { itemsOf } from '../lists/lists.ts';
@@ -133,16 +133,11 @@ const partsOf = ({ type, data }: Value): PartsOf | undefined => {
     ? undefined
     : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
 };
-/** The nanoseconds since 1970, of a span, or since midnight; a year that is a part of an interval has 365.25 days. */
+/** The nanoseconds since 1970, of a span, or since midnight; a month that is a part of an interval has thirty days. */
 export const epochNanos = ({ type, data }: Value): bigint | undefined => {
   if (type === types.time) return BigInt(data as Nanos);
   const span = spanOf({ type, data });
-  if (span) {
-    const years = Math.trunc(span.months / 12);
-    return (
-      BigInt(years * 31_557_600 + ((span.months % 12) * 30 + span.days) * secondsOfDay) * nanosOfSecond + span.nanos
-    );
-  }
+  if (span) return lengthOfSpan(span);
   const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
   return clock === undefined ? undefined : BigInt(clock);
 };
