@@ -15,6 +15,7 @@ import { fieldOf, indexVector, nullWhereMissing, sliceVector } from './access.ts
 import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { type Zeros, sqlArithmetic } from './sql/arithmetic.ts';
+import { attempted } from './sql/attempt.ts';
 import { exactCall, negateLong } from './sql/long-decimals.ts';
 import { decimalArithmetic } from './sql/decimals.ts';
 import { castToName, castVector } from './cast.ts';
@@ -300,15 +301,18 @@ const compileArithmetic = (
   const l = compile(left, context);
   const r = compile(right, context);
   const inner = [left, right].some((e) => e.kind === 'arithmetic');
-  return (batch) => {
-    if (batch.length === 0) return noRows;
-    const a = l(batch);
-    const b = r(batch);
-    const over = inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined;
+  const calculated = (a: Vector, b: Vector, over?: readonly Vector[]): Vector => {
     if (scale !== undefined) return decimalArithmetic(operator, a, b, scale, over, zeros);
     if (sql && operator !== '/' && (mayHaveLongDecimals(a) || mayHaveLongDecimals(b)))
       return decimalArithmetic(operator, a, b, undefined, undefined, zeros);
     return sql ? sqlArithmetic(operator, a, b, a.length, over, zeros) : arithmetic(operator, a, b, a.length, over);
+  };
+  return (batch) => {
+    if (batch.length === 0) return noRows;
+    const a = l(batch);
+    const b = r(batch);
+    if (sql && attempt) return attempted(calculated, a, b);
+    return calculated(a, b, inner ? [a, b].filter((_, k) => isMade(k === 0 ? left : right, context)) : undefined);
   };
 };
 const isMade = (e: PlanExpr, context: ExpressionContext): boolean => e.kind === 'arithmetic' && isUnshared(e, context);

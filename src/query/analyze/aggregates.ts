@@ -12,6 +12,7 @@ import { stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import { collated } from '../sql/collation.ts';
 import { conditionIn } from '../sql/conditions.ts';
+import { isOfClocks } from '../sql/clocks.ts';
 import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/stored.ts';
 import { alternatives } from '../types/of.ts';
 
@@ -40,7 +41,8 @@ export const aggregateOf = (a: Analysis, { order, ...written }: AggregateCall, c
     lower: (e) => inAggregate(call.name, lowerExpr(a, e, c), c.sql?.typeOf),
     orderOf: (e) => orderOfSpan(e, c.sql?.typeOf),
   });
-  if (ofNumbers.has(call.name) && given.argument && isText(given.argument, c))
+  const isText = given.argument && !isOfClocks(call.name, given.argument) && areTexts(given.argument, c);
+  if (ofNumbers.has(call.name) && isText)
     a.fault(
       `${call.name}: numbers or durations are needed, and this is text`,
       call.place,
@@ -57,7 +59,7 @@ export const aggregateOf = (a: Analysis, { order, ...written }: AggregateCall, c
 /** Aggregates that find nothing to add in texts. */
 const ofNumbers: ReadonlySet<string> = new Set(['sum', 'avg', 'mean']);
 /** What is known to be text alone. */
-const isText = (e: PlanExpr, c: ExprContext): boolean => {
+const areTexts = (e: PlanExpr, c: ExprContext): boolean => {
   const given = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
   return given.length > 0 && given.every((t) => t === types.string);
 };

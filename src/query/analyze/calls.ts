@@ -20,11 +20,15 @@ import { roundedDecimal } from '../sql/decimals.ts';
 
 /** Functions that make or change records out of `name := value`, and UNNEST's options. */
 const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);
-/** Arguments of other functions go by their places: a named one would be taken for a record. */
-export const refuseNames = (a: Analysis, e: CallExpr, name: string): void => {
+/**
+ * Arguments of other functions go by their places: a named one would be taken for a record. It is the fault of the whole
+ * call, which is not looked at further; undefined where there is none.
+ */
+export const refusedNames = (a: Analysis, e: CallExpr, name: string): PlanExpr | undefined => {
   const named = e.args.find((arg) => arg.kind === 'record' && arg.ofCall);
-  if (named && named.kind === 'record')
-    a.fault(`${name} takes its arguments by their places`, named, 'leave out the names and :=');
+  return named && named.kind === 'record'
+    ? a.wrong(`${name} takes its arguments by their places`, named, 'leave out the names and :=')
+    : undefined;
 };
 
 /**
@@ -42,7 +46,8 @@ export const lowerCall = (a: Analysis, e: CallExpr, c: ExprContext): PlanExpr =>
   if (c.sql?.grouping && groupingNames.has(name)) return c.sql.grouping(e);
   const attempt = c.sql && !binding && name === 'try' ? lowerAttempt(a, e, c) : undefined;
   if (attempt) return attempt;
-  if (c.sql && !takesNames(name)) refuseNames(a, e, name);
+  const refused = c.sql && !takesNames(name) ? refusedNames(a, e, name) : undefined;
+  if (refused) return refused;
   const call = aggregateCall(a, e, c.scope, c.sql !== undefined);
   if (call) return lowerAggregateCall(a, call, c);
   const symbol = c.scope.lookup(e.callee.text);

@@ -38,6 +38,7 @@ import { SqlWindows } from './windows.ts';
 import { collated } from './collation.ts';
 import { orderOfSpan } from './stored.ts';
 import { SqlColumns } from './columns.ts';
+import { ofClocks } from './clocks.ts';
 import { ofUnits } from './decimals.ts';
 import { exported } from './states.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './stars.ts';
@@ -253,8 +254,10 @@ class Select {
       ...(outer ? { outer } : {}),
     });
     const given = aggregateOf(this.#a, call, { scope, input: this.#rowType, sql });
+    const clocks = call.exported ? undefined : ofClocks(given);
     const units = ofUnits(given, this.#typeOf);
-    const whole = units ? { ...given, argument: units.argument } : given;
+    const inner = clocks ?? units;
+    const whole = inner ? { ...given, argument: inner.argument } : given;
     const state = call.exported && exported(whole, units?.scale);
     const aggregate = state ? state.aggregate : whole;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
@@ -265,7 +268,7 @@ class Select {
     this.#results.set(result, index);
     this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));
     if (state) return state.settle(result);
-    return units ? units.settle(result) : result;
+    return inner ? inner.settle(result) : result;
   };
 
   /**

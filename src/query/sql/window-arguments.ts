@@ -4,13 +4,22 @@ import { didYouMean } from '../analyze/suggest.ts';
 import type { Arg, RecordElem, Span } from '../ast.ts';
 import type { FunctionSignature } from '../plan/plan.ts';
 
-/** All arguments by their places; what is left out before a named one is a literal that stands for it. */
-export const argumentsByPlace = (a: Analysis, args: readonly Arg[], f: FunctionSignature): readonly Arg[] => {
+/**
+ * All arguments by their places; what is left out before a named one is a literal that stands for it. Undefined where a
+ * name is wrong: one fault says so.
+ */
+export const argumentsByPlace = (
+  a: Analysis,
+  args: readonly Arg[],
+  f: FunctionSignature,
+): readonly Arg[] | undefined => {
   const named = args.at(-1);
   const { parameters } = f;
   if (!parameters || named?.kind !== 'record' || !named.ofCall) return args;
   const placed: (Arg | undefined)[] = args.slice(0, -1);
+  const before = a.faults.length;
   for (const element of named.elems) put(a, placed, element, f.name, parameters);
+  if (a.faults.length > before) return undefined;
   return Array.from(placed, (arg, i) => arg ?? leftOut(a, i, parameters, f.name, named));
 };
 const put = (

@@ -5,7 +5,7 @@
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Value, missing } from '../../vectors/value.ts';
 import { formKey, givenTo } from '../analyze/aggregates.ts';
-import { aggregateCall, refuseNames } from '../analyze/calls.ts';
+import { aggregateCall, refusedNames } from '../analyze/calls.ts';
 import type { Analysis } from '../analyze/context.ts';
 import type { AggregateCall, ExprContext } from '../analyze/exprs.ts';
 import type {
@@ -34,11 +34,14 @@ import { Scope } from '../analyze/scope.ts';
 import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
 import { argumentsByPlace } from './window-arguments.ts';
+import { ofClocks } from './clocks.ts';
 import { ofUnits } from './decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {
-  if (e.call.kind === 'call' && !a.environment.windows.find(nameOf(e))?.parameters) refuseNames(a, e.call, nameOf(e));
+  const isByPlaces = e.call.kind === 'call' && !a.environment.windows.find(nameOf(e))?.parameters;
+  const refused = isByPlaces && e.call.kind === 'call' ? refusedNames(a, e.call, nameOf(e)) : undefined;
+  if (refused) return refused;
   if (sql?.window) return sql.window(e);
   const clause = sql?.clause ?? 'this place';
   const filters = clause === 'WHERE' || clause === 'HAVING';
@@ -197,7 +200,8 @@ export class SqlWindows {
     const given = this.#call(e, name);
     if (!given) return literal(missing);
     const [argument, ...others] = given.arguments;
-    const units = ofUnits({ ...given, ...(argument && { argument }) }, this.#source.typeOf);
+    const aggregated = { ...given, ...(argument && { argument }) };
+    const units = ofClocks(aggregated) ?? ofUnits(aggregated, this.#source.typeOf);
     const call = units ? { ...given, arguments: [units.argument, ...others] } : given;
     const whole: WindowFrame = {
       unit: 'range',
@@ -403,6 +407,7 @@ export class SqlWindows {
       a.fault(`ORDER BY among the arguments does not go with "${name}"`, order[0]!, 'write it in OVER (...)');
     if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
     const args = argumentsByPlace(a, argumentsOf(call), f);
+    if (!args) return undefined;
     const { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max)
       a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
