@@ -41,6 +41,11 @@ beforeAll(async () => {
     `{i:1,t:1970-01-01T10:00:00.5Z::=arrow_time64_us,u:0xa0eebc999c0b4ef8bb6d6bb9bd380a11::=arrow_uuid,v:0x000000000000000080ee3600::=arrow_interval,m:0x010000000000000000000000::=arrow_interval,d:2024-01-02T00:00:00Z::=arrow_date32}
 {i:2,t:1970-01-01T12:30:00Z::=arrow_time64_us,u:0x${uuid.replaceAll('-', '')}::=arrow_uuid,v:0x000000000001000000000000::=arrow_interval,m:0x000000001d00000000000000::=arrow_interval,d:2024-01-03T00:00:00Z::=arrow_date32}`,
   );
+  await load(
+    'keyed',
+    'i',
+    `{i:1,t:|{1970-01-01T12:30:00Z::=arrow_time64_us:"x"}|,u:|{0x${uuid.replaceAll('-', '')}::=arrow_uuid:"y"}|}`,
+  );
   await load('spans', 'k', '{k:1,d:1h} {k:2,d:2h}');
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
   await load('nullable', 'a', '{a:1::(int64|null),s:"p"::(string|null)} {a:null::(int64|null),s:null::(string|null)}');
@@ -74,6 +79,8 @@ const filed: Readonly<Record<string, string>> = {
   'select sum(v) over () as s from filed where i = 1': '{s:1h}',
   'select v + v as a, v * 2 as b, -v as c, v + interval 1 hour as e, d + m as f from filed where i = 1':
     '{a:2h,b:2h,c:-1h,e:2h,f:2024-02-02T00:00:00Z}',
+  [`select t['12:30'] as a, t[time '12:30'] as b, t['1:00'] as c, u['${uuid}'] as d from keyed`]:
+    '{a:"x",b:"x",c:null,d:"y"}',
   'select i from filed order by v desc': '{i:2}\n{i:1}',
   'select i, row_number() over (order by m) as n from filed order by n': '{i:2,n:1}\n{i:1,n:2}',
 };
@@ -129,7 +136,7 @@ const cases: Readonly<Record<string, string>> = {
   'select f from floats where g > 5': '{f:1.}\n',
   'from floats | where g > 5': '',
   'show tables':
-    '{name:"filed"}\n{name:"floats"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n{name:"spans"}\n',
+    '{name:"filed"}\n{name:"floats"}\n{name:"keyed"}\n{name:"narrow"}\n{name:"nested"}\n{name:"nullable"}\n{name:"orders"}\n{name:"people"}\n{name:"spans"}\n',
   'select column_name, column_type from (describe orders)':
     '{column_name:"no",column_type:"int64"}\n{column_name:"id",column_type:"int64"}\n{column_name:"total",column_type:"int64|float64"}\n{column_name:"note",column_type:"string"}\n',
   "select columns('n.*') from people where columns('^(id|name)$') is not null order by 1 limit 1": '{name:"ann"}\n',

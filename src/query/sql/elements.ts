@@ -18,7 +18,7 @@ import { castTo, isBits } from './casts.ts';
 import { alikeNumbers, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerInterval, lowerTimeRange } from './intervals.ts';
-import { nullifOfSpans } from './stored.ts';
+import { asKeyOf, nullifOfSpans } from './stored.ts';
 import { alternatives } from '../types/of.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
@@ -33,7 +33,7 @@ export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanEx
   const isName = at.kind === 'literal' && at.value.type === types.string;
   if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record'))
     return { kind: 'index', of, at, base: 1, byName: true };
-  return callOf('array_extract', of, at);
+  return callOf('array_extract', of, asKeyOf(of, at, c.sql?.typeOf));
 };
 
 /** `of[from:to:step]`; bounds that are left out are the ends. */

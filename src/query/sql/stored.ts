@@ -38,6 +38,18 @@ export const asSqlValue = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
   const type = typeOf && mayBeColumn(e) ? storedType(typeOf(e)) : undefined;
   return type ? castTo(e, type) : e;
 };
+/** A key that a map of a file is looked into with, in the form that its keys have there. */
+export const asKeyOf = (map: PlanExpr, key: PlanExpr, typeOf: TypeOf): PlanExpr => {
+  const type = typeOf && mayBeColumn(map) ? typeOf(map) : undefined;
+  const members = type?.kind === 'union' ? type.members.filter((m) => m !== types.null) : [type];
+  const [only, another] = members;
+  const stored = only?.kind === 'map' && !another ? storedType(only.key) : undefined;
+  if (stored?.kind === 'uuid')
+    return castTo(castTo(key, stored), { kind: 'plain', type: types.bytes }, { from: stored });
+  if (stored?.kind !== 'clock') return key;
+  const midnight = literal({ type: types.time, data: 0 });
+  return { kind: 'arithmetic', operator: '+', left: midnight, right: asDuration(castTo(key, stored)), sql: true };
+};
 /** The type that a column's values are cast to where they are compared with others; undefined for most. */
 export const storedColumn = (t: Type): SqlType | undefined => storedType(t);
 
