@@ -22,6 +22,7 @@ export const parts = {
   rotation: async () => (await import('./rotation.ts')).rotation,
   buckets: async () => (await import('./outside/buckets.ts')).buckets,
   takeovers: async () => (await import('./outside/takeovers.ts')).takeovers,
+  losses: async () => (await import('./outside/takeovers.ts')).losses,
   twins: async () => (await import('./outside/takeovers.ts')).twins,
   syslog: async () => (await import('./outside/syslog.ts')).syslog,
   times: async () => (await import('./outside/times.ts')).times,

@@ -28,6 +28,37 @@ const openStandby = async (endpoint: string, directory?: string, address?: strin
   openReplica(directory ?? (await temporaryDirectory()), endpoint, standbyOf(endpoint, address));
 
 describe('a standby', () => {
+  test.each(['standby', 'another service'])(
+    'what was acknowledged on a disk alone and is lost with it is named: %s',
+    async (who) => {
+      const { proxy, server } = await startStore();
+      const one = await openStored(await temporaryDirectory(), proxy.endpoint, { ack: 'local', leaseMs: 400 });
+      await newPool(one.lake);
+      await until(() => expect(one.lake.figures().store!.behindRecords).toBe(0));
+      proxy.faultOf = (_, path) => (path.includes('/log/') ? '503' : undefined);
+      for (const n of [1, 2, 3]) await load(one.lake, n);
+      const lease = (): { record?: number } =>
+        JSON.parse([...server.objects].find(([key]) => key.includes('/lease/'))![1].bytes.toString()) as object;
+      await until(() => expect(lease().record).toBe(4));
+      // What it leaves at its end is what a kill would.
+      await one.lake.close();
+      expect(lease()).toMatchObject({ record: 4 });
+      const { lake, noted } =
+        who === 'standby'
+          ? await openStandby(server.endpoint)
+          : await openStored(await temporaryDirectory(), server.endpoint);
+      if (who === 'standby') await lake.promote();
+      await load(lake, 5);
+      expect(await keysAt(lake, 'p', 'main')).toEqual(['5']);
+      expect(noted.join('\n')).toMatch(
+        /here \(writer \w{16}\) acknowledged commits on its own disk \(-store\.ack local\): s3:\/\/lakes\/a has them up to record 1 \(segment \d(, put at \S+)?\); what came after is lost unless its folder is there: 3 records that it had acknowledged at its last sign of life, and any since/,
+      );
+      await lake.close();
+      const next = await openStored(await temporaryDirectory(), server.endpoint);
+      expect(next.noted.join('\n')).not.toMatch(/is lost/);
+    },
+  );
+
   test('goes on when the writer ended in order, with all that was there', async () => {
     const { proxy, keys } = await startStore();
     const one = await openStored(await temporaryDirectory(), proxy.endpoint, { leaseMs: 60_000 });

@@ -28,7 +28,7 @@ import { idBuffer } from '../ksuid.ts';
 import type { Change } from '../tables/tables.ts';
 import { writeBaseFile } from './base-file.ts';
 import { type CacheLimits, ObjectCache } from './cache.ts';
-import { OwnLease, waitForLease } from './lease.ts';
+import { acknowledgedAlone, lostText, OwnLease, waitForLease } from './lease.ts';
 import {
   markFolder,
   markOf,
@@ -160,6 +160,7 @@ class LakeCopy implements LakeStore {
     this.lease = own.lease;
     this.role = own.role;
     this.opened = opened;
+    if (!this.waits) this.lease.acknowledged = () => this.newest?.number;
   }
 
   async prepare(directory: string): Promise<void> {
@@ -173,10 +174,18 @@ class LakeCopy implements LakeStore {
     };
     try {
       this.opened = await openBucketLake({ bucket: this.bucket, directory, writer: this.writer, noted, mayWrite });
+      await this.noteLost(directory);
     } catch (fault) {
-      await this.lease.end(false);
+      await this.lease.end('gone');
       throw fault;
     }
+  }
+  /** What the writer before told its clients that is done, and did not put. Its own folder has it. */
+  private async noteLost(directory: string): Promise<void> {
+    const { before } = this.opened;
+    if (!before || markOf(directory)?.writer === before.writer) return;
+    const acknowledged = await acknowledgedAlone(this.bucket, before.writer);
+    if (acknowledged !== undefined) this.options.noted(lostText(this.bucket.name, before, acknowledged));
   }
 
   async attach(lake: AttachedLake): Promise<void> {
@@ -431,7 +440,7 @@ class LakeCopy implements LakeStore {
     });
     this.role.refused(fence);
     for (const { reject } of this.waiting.splice(0)) reject(fence);
-    void this.lease.end(false);
+    void this.lease.end('gone');
     this.lake?.report(fence);
     throw fence;
   }
@@ -559,7 +568,7 @@ class LakeCopy implements LakeStore {
     clearTimeout(this.stopTimer);
     await this.cache?.close();
     // Who takes over finds all that there was.
-    await this.lease.end(this.tip.last === this.newest?.number);
+    await this.lease.end(this.tip.last === this.newest?.number ? 'released' : this.waits ? 'gone' : 'behind');
     this.bucket.close();
     this.role.send({ type: 'closed' });
   }

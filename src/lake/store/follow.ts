@@ -15,7 +15,7 @@ import type { LogPlace } from '../log/format.ts';
 import { type Change, isOwnOfReplica } from '../tables/tables.ts';
 import { type CacheLimits, ObjectCache } from './cache.ts';
 import { type BucketWriter, newWriter, openFencedStore, type StoreOptions } from './copy.ts';
-import { LeaseWatch } from './lease.ts';
+import { acknowledgedAlone, LeaseWatch, lostText } from './lease.ts';
 import {
   type FollowedTip,
   followedRow,
@@ -74,6 +74,8 @@ class BucketFollower implements LakeFollower {
   private readonly options: FollowOptions;
   private readonly bucket: Bucket;
   private tip!: FollowedTip;
+  /** When that was put, if it came since the start. */
+  private putAt: { readonly at?: number } = {};
   private lake!: FollowingLake;
   private cache: ObjectCache | undefined;
   private running: Promise<void> | undefined;
@@ -195,25 +197,27 @@ class BucketFollower implements LakeFollower {
     if (missing === segment + 1) throw missingSegment(this.bucket, missing, tip);
     const own = newWriter(standby!, this.role);
     noted(`taking over ${this.bucket.name} from ${this.writer()} (writer ${writer})`);
+    const acknowledged = await acknowledgedAlone(this.bucket, writer);
     await own.lease.begin();
     const fence = await this.putFence(own.writer, writer).catch(async (fault: unknown) => {
       // It is tried again under another name.
-      await own.lease.end(false);
+      await own.lease.end('gone');
       throw fault;
     });
     if (!fence) {
-      await own.lease.end(false);
+      await own.lease.end('gone');
       this.role.answered('lease');
       return;
     }
     this.role.send({ type: 'fence put' });
+    if (acknowledged !== undefined) noted(lostText(this.bucket.name, { ...this.tip, ...this.putAt }, acknowledged));
     try {
       await this.become(own, fence);
       this.role.send({ type: 'leads' });
       for (const { resolve } of this.asked.splice(0)) resolve();
     } catch (fault) {
       // The fence is there, and nobody behind it: another one is to take over.
-      await own.lease.end(true);
+      await own.lease.end('released');
       const text = fault instanceof Error ? fault.message : String(fault);
       const ended = new LakeError('replica-failed', { store: this.bucket.name, fault: text }, { cause: fault });
       this.role.ended(ended);
@@ -310,6 +314,7 @@ class BucketFollower implements LakeFollower {
     }
     lake.take([followedRow(next)], placeOf(next));
     this.tip = next;
+    this.putAt = { at: head.at };
     await lake.room();
   }
   /** What is to be done at once; rows and files that readers may need go later. */

@@ -22,6 +22,8 @@ interface Lease {
   readonly ms: number;
   /** It ended in order: nobody need wait. */
   readonly released?: true;
+  /** The last record that it had acknowledged on its own disk alone; absent: it acknowledges what the bucket has. */
+  readonly record?: number;
 }
 const leaseKey = (writer: string): string => `lease/${writer}`;
 const renewalsPerLease = 4;
@@ -41,6 +43,8 @@ export class OwnLease {
   private putting: Promise<void> = Promise.resolve();
   private isOver = false;
   private readonly tried: (fault: unknown) => void;
+  /** The last record that was acknowledged before the bucket has it; undefined where none is. */
+  acknowledged: () => number | undefined = () => undefined;
 
   /** `tried`: told of each renewal, with what it failed for: the bucket is away, though nobody may be writing. */
   constructor(bucket: Bucket, writer: Writer, { ms, tried }: { ms: number; tried: (fault: unknown) => void }) {
@@ -73,7 +77,15 @@ export class OwnLease {
   }
   private async put(released?: true): Promise<void> {
     const { id: writer, address } = this.writer;
-    const lease: Lease = { writer, address, count: ++this.count, ms: this.ms, ...(released && { released }) };
+    const record = this.acknowledged();
+    const lease: Lease = {
+      writer,
+      address,
+      count: ++this.count,
+      ms: this.ms,
+      ...(released && { released }),
+      ...(record !== undefined && { record }),
+    };
     await this.bucket.put(leaseKey(writer), Buffer.from(JSON.stringify(lease)));
   }
   /** Takes away what writers before have left. */
@@ -82,16 +94,50 @@ export class OwnLease {
       if (key !== leaseKey(this.writer.id)) await this.bucket.delete(key);
   }
 
-  /** Ends it; `released`: in order, so that another one can go on at once. */
-  async end(released: boolean): Promise<void> {
+  /**
+   * Ends it. `released`: in order, so that another one can go on at once; `behind`: the bucket lacks what was
+   * acknowledged, which whoever goes on is to know; `gone`: it does not count any more.
+   */
+  async end(how: 'released' | 'behind' | 'gone'): Promise<void> {
     if (this.isOver) return;
     this.isOver = true;
     clearTimeout(this.timer);
     await this.putting;
     if (this.count === 0) return;
-    await (released ? this.put(true) : this.bucket.delete(leaseKey(this.writer.id))).catch(() => undefined);
+    const ended =
+      how === 'gone' ? this.bucket.delete(leaseKey(this.writer.id)) : this.put(how === 'released' ? true : undefined);
+    await ended.catch(() => undefined);
   }
 }
+
+const leaseOf = async (bucket: Bucket, writer: string): Promise<Lease | undefined> => {
+  const bytes = await bucket.get(leaseKey(writer));
+  return bytes && (JSON.parse(bytes.toString('utf8')) as Lease);
+};
+/**
+ * What the writer before acknowledged on its own disk alone; undefined: nothing that the bucket does not have. Asked
+ * before its lease goes.
+ */
+export const acknowledgedAlone = async (bucket: Bucket, writer: string): Promise<number | undefined> => {
+  const lease = await leaseOf(bucket, writer);
+  return lease?.released ? undefined : lease?.record;
+};
+/** What is not in the lake that goes on behind the newest segment of the writer before, for people. */
+export const lostText = (
+  store: string,
+  before: Pick<SegmentHead, 'writer' | 'address' | 'segment' | 'last'> & Partial<Pick<SegmentHead, 'at'>>,
+  acknowledged: number,
+): string => {
+  const { segment, last, at } = before;
+  const put = at === undefined ? '' : `, put at ${new Date(at).toISOString()}`;
+  const more = acknowledged - last;
+  const known = `${more} ${more === 1 ? 'record' : 'records'} that it had acknowledged at its last sign of life, and any since`;
+  return (
+    `${whoWrote(before)} acknowledged commits on its own disk (-store.ack local): ${store} has them up to record ${last} ` +
+    `(segment ${segment}${put}); what came after is lost unless its folder is there: ` +
+    (more > 0 ? known : 'what it acknowledged since its last sign of life, if anything')
+  );
+};
 
 /** Looks at the lease of whoever wrote the newest segment. */
 export class LeaseWatch {
@@ -107,8 +153,7 @@ export class LeaseWatch {
 
   /** `renewed`: since the last look, or nothing is known of before. */
   async look({ writer, segment }: Pick<SegmentHead, 'writer' | 'segment'>): Promise<'renewed' | 'quiet' | 'over'> {
-    const bytes = await this.bucket.get(leaseKey(writer));
-    const lease = bytes && (JSON.parse(bytes.toString('utf8')) as Lease);
+    const lease = await leaseOf(this.bucket, writer);
     if (lease?.released) return 'over';
     const ms = lease?.ms ?? msDefault;
     this.lookMs = ms / looksPerLease;

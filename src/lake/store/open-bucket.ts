@@ -61,6 +61,8 @@ export interface Opened {
   readonly isFenced: boolean;
   /** The bucket lacks its first base. */
   readonly lacksBase: boolean;
+  /** The newest segment of the writer before; absent: there was none. */
+  readonly before?: SegmentHead;
 }
 interface OpenOptions {
   readonly bucket: Bucket;
@@ -117,7 +119,13 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       if (state.missing !== undefined)
         options.noted(`${bucket.name} has lost ${segmentKey(state.missing)}, which the folder makes good by a base`);
       const isWhole = !lacksBase && state.missing === undefined;
-      return { tip: tipOf(newest), gone: await goneIn(options, base), isFenced: false, lacksBase: !isWhole };
+      return {
+        tip: tipOf(newest),
+        gone: await goneIn(options, base),
+        isFenced: false,
+        lacksBase: !isWhole,
+        before: newest.head,
+      };
     }
   }
   if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
@@ -127,7 +135,8 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       key: 'base/',
       fault: 'the lake was never copied to its end: start a service on the folder that was copied',
     });
-  return (await makeFolderFrom(options, state)).opened;
+  const { opened } = await makeFolderFrom(options, state);
+  return { before: newest.head, ...opened };
 };
 /** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
 export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
@@ -305,7 +314,13 @@ const makeFolderFrom = async (options: OpenOptions, state: BucketState): Promise
   syncFolder(directory);
   finishSwap(directory);
   return {
-    opened: { tip: maker.tip, gone: maker.gone, isFenced: true, lacksBase: false },
+    opened: {
+      tip: maker.tip,
+      gone: maker.gone,
+      isFenced: true,
+      lacksBase: false,
+      ...(maker.newest && { before: maker.newest }),
+    },
     followed: maker.followed,
   };
 };
@@ -351,8 +366,8 @@ const finishSwap = (directory: string): void => {
 class FolderMaker {
   tip = noTip;
   who = '';
-  private address = '';
-  private writerId = '';
+  /** The last segment that was read. */
+  newest: SegmentHead | undefined;
   /** The bucket has the last record of the folder's own log. */
   knowsOwn = false;
   readonly gone: (readonly [Id, number])[] = [];
@@ -409,15 +424,15 @@ class FolderMaker {
       throw corrupt(`it begins with record ${head.first}, ${this.tip.last + 1} should follow`);
     this.lake = head.lake;
     this.who = whoWrote(head);
-    this.address = head.address;
-    this.writerId = head.writer;
+    this.newest = head;
     for (const changes of records) await this.put(changes);
     this.gone.push(...removalsOf(segment));
     this.know(tipOf(segment));
   }
 
   get followed(): FollowedTip {
-    return { ...this.tip, lake: this.lake, writer: this.writerId, address: this.address };
+    const { writer = '', address = '' } = this.newest ?? {};
+    return { ...this.tip, lake: this.lake, writer, address };
   }
   /** Says in the tables up to where they have the log. */
   async endFollowed(): Promise<void> {

@@ -197,4 +197,5 @@ export async function* segmentsFrom(bucket: Bucket, first: number): AsyncGenerat
 }
 
 /** Whose segment it is, for people. */
-export const whoWrote = ({ address, writer }: SegmentHead): string => `${address || 'a service'} (writer ${writer})`;
+export const whoWrote = ({ address, writer }: Pick<SegmentHead, 'address' | 'writer'>): string =>
+  `${address || 'a service'} (writer ${writer})`;

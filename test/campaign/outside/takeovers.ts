@@ -1,8 +1,10 @@
 /**
- * Parts `takeovers` and `twins`: services on one bucket under 16 writing clients. A seed of `takeovers` kills the writer
- * and deletes its folder; with an odd seed a standby goes on, else another service begins from the bucket alone, and a
- * replica must end where that one does. A seed of `twins` stops the writer in the middle of its work (SIGSTOP), lets
- * another one take over, and resumes it: it must say on every request that it is not the writer.
+ * Parts `takeovers`, `losses` and `twins`: services on one bucket under 16 writing clients. A seed of `takeovers` kills
+ * the writer eight times and deletes its folder each time; every other time a standby goes on, else another service
+ * begins from the bucket alone, and a replica must end where that one does. `losses` is the same with `-store.ack local`:
+ * what is lost is the last that was acknowledged, nothing before it, and whoever goes on says so. A seed of `twins` stops
+ * the writer in the middle of its work (SIGSTOP), lets another one take over, and resumes it: it must say on every
+ * request that it is not the writer.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +15,8 @@ import { randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 
 const clients = 16;
+/** Of one seed. */
+const kills = 8;
 /** What does not come in this time never comes. */
 const waitMsMax = 120_000;
 const rowsOf = (key: number): number => (key % 10 === 0 ? 1500 : 1);
@@ -63,11 +67,11 @@ const makePool = async ({ address }: Service): Promise<void> => {
 };
 const tipOf = async ({ address }: Service): Promise<string> =>
   (await fetch(`${address}/pool/p/branch/main`)).headers.get('etag') ?? '';
-/** Rows by key. */
-const keysOf = async ({ address }: Service, after?: string): Promise<ReadonlyMap<number, number>> => {
+/** The answer of a query, a row a line. */
+const linesOf = async ({ address }: Service, query: string, after?: string): Promise<readonly string[]> => {
   const answer = await fetch(`${address}/query`, {
     method: 'POST',
-    body: '{"query":"from p | count() by k | sort k"}',
+    body: JSON.stringify({ query }),
     headers: {
       accept: 'application/x-ndjson',
       'content-type': 'application/json',
@@ -76,19 +80,35 @@ const keysOf = async ({ address }: Service, after?: string): Promise<ReadonlyMap
   });
   const text = await answer.text();
   if (answer.status !== 200) throw new Error(`a query: ${text}`);
-  const rows = text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as { readonly k: number; readonly count: number });
+  return text.split('\n').filter(Boolean);
+};
+/** Rows by key. */
+const keysOf = async (service: Service, after?: string): Promise<ReadonlyMap<number, number>> => {
+  const lines = await linesOf(service, 'from p | count() by k | sort k', after);
+  const rows = lines.map((line) => JSON.parse(line) as { readonly k: number; readonly count: number });
   return new Map(rows.map(({ k, count }) => [k, count]));
 };
+/** Ids of the branch's commits, the newest first, and of its objects. */
+const idsOf = async (service: Service): Promise<string> =>
+  [
+    ...(await linesOf(service, 'from p@main:log | values id')),
+    ...(await linesOf(service, 'from p@main:objects | values id | sort this')),
+  ].join();
 
+/** `event`: its number in the lake; `at`: when the client heard of it. */
+interface Acknowledged {
+  readonly key: number;
+  readonly event: number;
+  readonly at: number;
+}
 /** Clients that load one key after the other, until they are told to end. */
 class Work {
-  readonly acknowledged: number[] = [];
+  readonly acknowledged: Acknowledged[] = [];
   private readonly ending = new AbortController();
   private readonly all: readonly Promise<void>[];
-  private next: number;
+  next: number;
+  isOvertaken = false;
+  private last = 'none';
 
   constructor(service: Service, first: number) {
     this.next = first;
@@ -101,25 +121,37 @@ class Work {
       const rows = Array.from({ length: rowsOf(key) }, (_, i) => JSON.stringify({ k: key, i, text: `${i} ${long}` }));
       try {
         const answer = await post(`${address}/pool/p/branch/main`, rows.join('\n'), signal);
-        await answer.text();
-        if (answer.status === 200) this.acknowledged.push(key);
-        else await later(5);
-      } catch {
+        this.last = `${answer.status} ${await answer.text()}`;
+        const event = Number(answer.headers.get('lake-event'));
+        if (answer.status === 200) this.acknowledged.push({ key, event, at: performance.now() });
+        if (answer.status === 421) this.isOvertaken = true;
+        if (answer.status !== 200) await later(5);
+      } catch (fault) {
+        this.last = String(fault);
         await later(5);
       }
     }
   }
-  some(count: number): Promise<void> {
-    return until(`${count} commits`, () => this.acknowledged.length >= count);
+  /**
+   * Resolves when so many are acknowledged, or another one writes: the standby, where the machine is so slow that the
+   * lease ends. A slow machine may take its time, as long as one comes after the other. */
+  async some(count: number): Promise<void> {
+    for (let known = -1; this.acknowledged.length < count && !this.isOvertaken; ) {
+      known = this.acknowledged.length;
+      await until(
+        () => `commit ${known + 1} of ${count} (the last answer: ${this.last})`,
+        () => this.acknowledged.length > known || this.isOvertaken,
+      );
+    }
   }
   async end(): Promise<void> {
     this.ending.abort();
     await Promise.all(this.all);
   }
 }
-const until = async (what: string, look: () => boolean | Promise<boolean>): Promise<void> => {
+const until = async (what: string | (() => string), look: () => boolean | Promise<boolean>): Promise<void> => {
   for (const began = performance.now(); !(await look()); await later(10))
-    if (performance.now() - began > waitMsMax) throw new Error(`never: ${what}`);
+    if (performance.now() - began > waitMsMax) throw new Error(`never: ${typeof what === 'string' ? what : what()}`);
 };
 /** Each key is there whole and once, all that were acknowledged are. */
 const checkKeys = (found: ReadonlyMap<number, number>, acknowledged: readonly number[]): void => {
@@ -129,11 +161,9 @@ const checkKeys = (found: ReadonlyMap<number, number>, acknowledged: readonly nu
   if (lost.length > 0) throw new Error(`acknowledged and lost: ${lost.join(', ')}`);
 };
 
+type Count = Parameters<PartRun>[0]['count'];
 const bucketPart =
-  (
-    name: string,
-    run: (stage: Stage, seed: number, count: (what: string, n?: number) => void) => Promise<void>,
-  ): PartRun =>
+  (name: string, run: (stage: Stage, seed: number, count: Count) => Promise<void>): PartRun =>
   async ({ folder, seeds, count, failed }) => {
     process.env['AWS_ACCESS_KEY_ID'] ??= 'key';
     process.env['AWS_SECRET_ACCESS_KEY'] ??= 'secret';
@@ -151,37 +181,79 @@ const bucketPart =
     await store.close();
   };
 
-export const takeovers = bucketPart('takeovers', async (stage, seed, count) => {
-  const random = randomOf(seed + 31);
-  const hasStandby = seed % 2 === 1;
-  const flags = ['-store.ack', 'bucket', '-store.lease', '1s', '-follow.poll', '20ms'];
-  const writer = await stage.start('-store', ...flags);
-  await makePool(writer);
-  const replica = await stage.start('-follow', '-follow.poll', '20ms', '-after.wait', '60s');
-  const standby = hasStandby ? await stage.start('-store', ...flags, '-standby') : undefined;
-  const work = new Work(writer, 1);
-  await work.some(5 + random.below(100));
-  await writer.end('SIGKILL');
-  await work.end();
-  rmSync(writer.lake, { recursive: true, force: true });
-  const next = standby ?? (await stage.start('-store', ...flags, '-store.takeover'));
-  let event: string | undefined;
+const chained =
+  (ack: 'bucket' | 'local') =>
+  async (stage: Stage, seed: number, count: Count): Promise<void> => {
+    const random = randomOf(seed + 31);
+    const flags = ['-store.ack', ack, '-store.lease', '4s', '-follow.poll', '20ms', '-log.level', 'warn'];
+    let writer = await stage.start('-store', ...flags);
+    await makePool(writer);
+    const replica = await stage.start('-follow', '-follow.poll', '20ms', '-after.wait', '60s');
+    const wanted: number[] = [];
+    for (let kill = 0, first = 1; kill < kills; kill++) {
+      const hasStandby = (seed + kill) % 2 === 1;
+      const standby = hasStandby ? await stage.start('-store', ...flags, '-standby') : undefined;
+      const work = new Work(writer, first);
+      await work.some(5 + random.below(100));
+      const killedAt = performance.now();
+      await writer.end('SIGKILL');
+      await work.end();
+      first = work.next;
+      rmSync(writer.lake, { recursive: true, force: true });
+      // At once, or when the lease is over.
+      if (standby && random.below(2) === 0) await promoted(standby);
+      writer = standby ?? (await stage.start('-store', ...flags, '-store.takeover'));
+      const own = 900_001 + 10 * kill;
+      const event = await firstWrite(writer, own);
+      const found = await keysOf(writer);
+      const { acknowledged } = work;
+      const lost = acknowledged.filter(({ key }) => !found.has(key));
+      if (ack === 'local') {
+        checkLost(acknowledged, lost, writer);
+        count('acknowledged and lost', lost.length);
+        for (const { at } of lost) count('longest before the kill ms', Math.max(0, Math.round(killedAt - at)), 'max');
+      }
+      const kept = ack === 'local' ? acknowledged.filter(({ key }) => found.has(key)) : acknowledged;
+      wanted.push(own, ...kept.map(({ key }) => key));
+      checkKeys(found, wanted);
+      const copied = await keysOf(replica, event);
+      if (JSON.stringify([...copied]) !== JSON.stringify([...found])) throw new Error('the replica has other rows');
+      const [tip, other] = [await tipOf(writer), await tipOf(replica)];
+      if (tip === '' || tip !== other) throw new Error(`the tip is ${tip}, that of the replica ${other}`);
+      if ((await idsOf(writer)) !== (await idsOf(replica))) throw new Error('the replica has other ids');
+      if (work.isOvertaken) count('taken over from one that lived');
+      else count(hasStandby ? 'kills with a standby' : 'kills without one');
+      count('acknowledged', acknowledged.length);
+    }
+  };
+const promoted = async ({ address }: Service): Promise<void> => {
+  const answer = await fetch(`${address}/promote`, { method: 'POST' });
+  const text = await answer.text();
+  // It may write already.
+  if (!answer.ok && !text.includes('standby')) throw new Error(`promote: ${answer.status} ${text}`);
+};
+/** The first write that the service takes; the number of its event. */
+const firstWrite = async (service: Service, key: number): Promise<string> => {
+  let event = '';
   await until('another writer', async () => {
-    const answer = await load(next, 999_999);
-    event = answer.headers.get('lake-event') ?? undefined;
+    const answer = await load(service, key);
+    event = answer.headers.get('lake-event') ?? '';
     const text = await answer.text();
     if (answer.status !== 200 && answer.status !== 421) throw new Error(`a write: ${answer.status} ${text}`);
     return answer.status === 200;
   });
-  const found = await keysOf(next);
-  checkKeys(found, [...work.acknowledged, 999_999]);
-  const copied = await keysOf(replica, event);
-  if (JSON.stringify([...copied]) !== JSON.stringify([...found])) throw new Error('the replica has other rows');
-  const [tip, other] = [await tipOf(next), await tipOf(replica)];
-  if (tip === '' || tip !== other) throw new Error(`the tip is ${tip}, that of the replica ${other}`);
-  count(hasStandby ? 'kills with a standby' : 'kills without one');
-  count('acknowledged', work.acknowledged.length);
-});
+  return event;
+};
+/** What is lost is the end of what was acknowledged, and the service that goes on has said so. */
+const checkLost = (all: readonly Acknowledged[], lost: readonly Acknowledged[], { printed }: Service): void => {
+  const gone = new Set(lost.map(({ key }) => key));
+  const lastKept = Math.max(...all.filter(({ key }) => !gone.has(key)).map(({ event }) => event));
+  const firstLost = Math.min(...lost.map(({ event }) => event));
+  if (firstLost < lastKept) throw new Error(`event ${firstLost} is lost, ${lastKept} is not`);
+  if (!printed().includes('is lost unless its folder is there')) throw new Error(`it does not say so: ${printed()}`);
+};
+export const takeovers = bucketPart('takeovers', chained('bucket'));
+export const losses = bucketPart('losses', chained('local'));
 
 export const twins = bucketPart('twins', async (stage, seed, count) => {
   const random = randomOf(seed + 37);
@@ -205,7 +277,10 @@ export const twins = bucketPart('twins', async (stage, seed, count) => {
   }
   await after.end();
   const found = await keysOf(two);
-  checkKeys(found, [...before.acknowledged, ...after.acknowledged]);
+  checkKeys(
+    found,
+    [...before.acknowledged, ...after.acknowledged].map(({ key }) => key),
+  );
   const late = [...found.keys()].filter((key) => key > 2_000_000);
   if (late.length > 0) throw new Error(`writes of the one that lost are there: ${late.join(', ')}`);
   // From nothing there is one history, too: nothing is there that was not, and nothing is gone.
