@@ -21,7 +21,7 @@ class LongFirst extends BaseSequencer {
  */
 const alone = [
   // They set the environment, the clock, warnings or globals, or make modules anew.
-  'test/store/service.test.ts',
+  'test/store/{service,variant}.test.ts',
   'test/operations/http2.test.ts',
   'test/unit/lake/clocks.test.ts',
   'test/unit/visualize/query.test.ts',

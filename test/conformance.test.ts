@@ -2,7 +2,7 @@
  * Runs the recorded query cases of $CONFORMANCE_DIR through `lake query`, as it stands on the command line but in this
  * process. Passed cases a file must not fall below `conformance.floors.json`; `UPDATE_FLOORS=1` raises the floors to
  * what passes now, never lowers them. What failed is written to test/out/conformance-failures.jsonl with the answer
- * that came.
+ * that came. With LAKE_TEST_STORE the rows are those of data objects in a bucket.
  */
 import { describe, expect, test } from 'vitest';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
@@ -10,9 +10,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { passesAsAdded } from './support/conformance-added.ts';
 import { type ConformanceCase, type Verdict, runCase } from './support/conformance.ts';
+import { fromBucket } from './support/engine-variants.ts';
 
 const directory = process.env['CONFORMANCE_DIR'];
 const floorsFile = fileURLToPath(new URL('conformance.floors.json', import.meta.url));
+/** Where the rows of a case are. */
+const engine = process.env['LAKE_TEST_STORE'] ? fromBucket : {};
 const out = fileURLToPath(new URL('out/', import.meta.url));
 const floors = (existsSync(floorsFile) ? JSON.parse(readFileSync(floorsFile, 'utf8')) : {}) as Record<string, number>;
 const casesOf = (file: string): ConformanceCase[] =>
@@ -40,7 +43,7 @@ if (!directory) {
         const groups = new Map<string, { passed: number; total: number }>();
         let passed = 0;
         for (const c of cases) {
-          const answer = await runCase(c, directory);
+          const answer = await runCase(c, directory, engine);
           const verdict: Verdict = { ...answer, passed: passesAsAdded(c.id, answer) ?? answer.passed };
           const group = groups.get(c.group) ?? { passed: 0, total: 0 };
           groups.set(c.group, { passed: group.passed + (verdict.passed ? 1 : 0), total: group.total + 1 });

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, Pool } from '../../src/lake/lake.types.ts';
-import { openObjects } from '../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 import { LakeError } from '../../src/errors.ts';
@@ -18,6 +17,7 @@ import { supText } from '../../src/vectors/sup/print.ts';
 import { types } from '../../src/vectors/type.ts';
 import { type Data, type Value, underValue } from '../../src/vectors/value.ts';
 import { type Random, randomOf, seedOf } from '../support/random.ts';
+import { testParts } from '../support/test-parts.ts';
 import { answerOf } from '../unit/workers/support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-diff-'));
@@ -26,10 +26,18 @@ let workers: WorkerPool;
 /** Has next to no memory. */
 let poor: WorkerPool;
 beforeAll(async () => {
-  lake = await openLake({ directory, objects: openObjects(directory) });
-  workers = startWorkerPool({ lakeDirectory: directory, threads: 1 }, lake);
+  const { objects, store, address } = await testParts(directory);
+  const far = address && { store: address, objects };
+  lake = await openLake({ directory, objects, ...(store && { store }) });
+  workers = startWorkerPool({ lakeDirectory: directory, ...far, threads: 1 }, lake);
   poor = startWorkerPool(
-    { lakeDirectory: directory, threads: 1, queryMemoryBytesMax: 1 << 18, spillDirectory: join(directory, 'poor') },
+    {
+      lakeDirectory: directory,
+      ...far,
+      threads: 1,
+      queryMemoryBytesMax: 1 << 18,
+      spillDirectory: join(directory, 'poor'),
+    },
     lake,
   );
 });

@@ -26,6 +26,8 @@ export interface BucketServer {
   mostAtOnce: number;
   /** Whether it heeds If-None-Match. */
   conditional: boolean;
+  /** The process may end while it is there. */
+  unref(): void;
   close(): Promise<void>;
 }
 
@@ -147,6 +149,9 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
     rangeMs: 0,
     mostAtOnce: 0,
     conditional: true,
+    unref: () => {
+      http.unref();
+    },
     close: () =>
       new Promise((resolve) => {
         http.close(() => resolve());

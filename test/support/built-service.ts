@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { testFlags } from './test-store.ts';
 
 /** The program that `npm run build` makes, or another build of it. */
 export const program = process.env['LAKE_PROGRAM'] ?? fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
@@ -44,6 +45,8 @@ export const startBuiltService = async (
 ): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
   const lake = options.lake ?? join(folder!, 'lake');
+  const flags = options.flags ?? [];
+  const stored = await testFlags(lake, flags);
   const [command, ...before] = [...(options.by ?? []), process.execPath];
   const child = spawn(
     command!,
@@ -58,9 +61,10 @@ export const startBuiltService = async (
       '-log.level',
       'error',
       ...(options.asShipped && !process.env['VITEST'] ? [] : ['-warmup', '0s']),
-      ...(options.flags ?? []),
+      ...stored.flags,
+      ...flags,
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...stored.environment } },
   );
   let printed = '';
   const ended = new Promise<number | string>((resolve) =>

@@ -5,12 +5,13 @@
 import type { EngineSettings } from '../../src/commands/query.ts';
 import type { ScanRequest } from '../../src/exec/source.ts';
 import { BlockScanner } from '../../src/lake/scan/block.ts';
-import { openObject, sourceOfBytes } from '../../src/lake/objects/reader.ts';
+import { type ObjectSource, openObject, sourceOfBytes } from '../../src/lake/objects/reader.ts';
 import { ObjectWriter } from '../../src/lake/objects/writer.ts';
 import { rules } from '../../src/query/rules/rules.ts';
 import { type Vector, slice } from '../../src/vectors/vector.ts';
 import { type ForcedForm, forced, forcedForms } from './forced-forms.ts';
 import { splitting } from './split-engine.ts';
+import { sourceInBucket } from './test-parts.ts';
 
 /** Rows of the blocks of stored objects, and so of what zone maps speak of. */
 const blockRows = 3;
@@ -20,7 +21,11 @@ const noKey = { first: new Uint8Array(0), last: new Uint8Array(0) };
  * The rows written as data objects and read back as a pool's scan does: only the columns asked for, without blocks that
  * the pruner rules out.
  */
-async function* stored(batches: AsyncIterable<Vector>, request: ScanRequest): AsyncGenerator<Vector> {
+async function* stored(
+  batches: AsyncIterable<Vector>,
+  request: ScanRequest,
+  sourceOf: (bytes: Uint8Array) => ObjectSource | Promise<ObjectSource>,
+): AsyncGenerator<Vector> {
   for await (const batch of batches) {
     const chunks: Uint8Array[] = [];
     const writer = new ObjectWriter(
@@ -32,7 +37,7 @@ async function* stored(batches: AsyncIterable<Vector>, request: ScanRequest): As
     for (let at = 0; at < batch.length; at += blockRows)
       writer.block(slice(batch, at, Math.min(at + blockRows, batch.length)), noKey);
     writer.finish();
-    const reader = await openObject(sourceOfBytes('0', Buffer.concat(chunks)));
+    const reader = await openObject(await sourceOf(Buffer.concat(chunks)));
     const scanner = new BlockScanner(request);
     for (let block = 0; block < reader.blocks.length; block++) {
       if (request.pruner && !reader.mayMatch(block, request.pruner)) continue;
@@ -45,7 +50,15 @@ const fromObjects: EngineSettings = {
   host: (usual) => ({
     ...usual,
     filters: () => true,
-    scan: (source, request) => stored(usual.scan(source, request), request),
+    scan: (source, request) => stored(usual.scan(source, request), request, (bytes) => sourceOfBytes('0', bytes)),
+  }),
+};
+/** The same of a bucket, whose ranges are asked for. */
+export const fromBucket: EngineSettings = {
+  host: (usual) => ({
+    ...usual,
+    filters: () => true,
+    scan: (source, request) => stored(usual.scan(source, request), request, sourceInBucket),
   }),
 };
 /** Every batch in this form, those of the sources and those between operators. */
@@ -69,6 +82,7 @@ export const engineVariants: Readonly<Record<string, EngineSettings>> = {
   'split and spilled': { host: (usual) => splitting(usual, 3), memoryBytesMax: 300, batchRows: 3 },
   'rows of objects': fromObjects,
   'rows of objects in batches of two': { ...fromObjects, batchRows: 2 },
+  'rows of a bucket': fromBucket,
   'rows of objects, dynamic': { ...fromObjects, ...inForm('dynamic') },
 };
 

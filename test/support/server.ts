@@ -18,10 +18,11 @@ import { LakeCatalogue } from '../../src/iceberg/catalogue.ts';
 import type { IcebergCatalogue } from '../../src/iceberg/catalogue.types.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Lake, PackOptions } from '../../src/lake/lake.types.ts';
-import { openIcebergFiles, openObjects } from '../../src/lake/objects/objects.ts';
+import { openIcebergFiles } from '../../src/lake/objects/objects.ts';
 import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
+import { testParts } from './test-parts.ts';
 
 export interface TestService {
   readonly url: string;
@@ -82,7 +83,7 @@ export const startService = async (
     },
   });
   const inspect = recorder || config.inspect.on ? { inspect: watch.inspect } : {};
-  const objects = openObjects(folder);
+  const { objects, store, address } = await testParts(folder);
   const packs: PackOptions = {
     objectsMin: config.packObjectsMin,
     prepare: (small, pool) => workers.packObjects(small, pool),
@@ -90,6 +91,7 @@ export const startService = async (
   const lake = await openLake({
     directory: folder,
     objects,
+    ...(store && { store }),
     queueJobsMax: config.queueJobsMax,
     retryKeepMs: config.retryKeepMs,
     ...(packs.objectsMin > 0 && { packs }),
@@ -100,6 +102,7 @@ export const startService = async (
   const workers = startWorkerPool(
     {
       lakeDirectory: folder,
+      ...(address && { store: address, objects }),
       threads: config.workerCount,
       tasksMax: config.tasksMax,
       expandedBytesMax: config.expandedBytesMax,

@@ -14,6 +14,7 @@ import type { Tables } from '../../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
 import { scriptArguments } from '../../support/script.ts';
+import { testParts } from '../../support/test-parts.ts';
 
 export const temporaryDirectory = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-unit-'));
@@ -25,9 +26,11 @@ export const temporaryDirectory = async (): Promise<string> => {
 export const openTestLake = async (options: Partial<LakeOptions> = {}): Promise<Lake> => {
   const directory = options.directory ?? (await temporaryDirectory());
   const faults: unknown[] = [];
+  const { objects, store } = await testParts(directory);
   const lake = await openLake({
     directory,
-    objects: openObjects(directory),
+    objects,
+    ...(store && { store }),
     report: (fault) => {
       faults.push(fault);
     },
