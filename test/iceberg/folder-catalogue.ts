@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../src/errors.ts';
 import type { IcebergCatalogue, IcebergEntry, IcebergTable } from '../../src/iceberg/catalogue.types.ts';
 
-const folder = fileURLToPath(new URL('fixture', import.meta.url));
+const fixture = fileURLToPath(new URL('fixture', import.meta.url));
 
 /** The tables of the fixture by the names that they have there. */
 export const eventsId = '2IBSvMhYnWjxsLu8lBH1SxLpTYm';
@@ -30,14 +30,15 @@ export interface Asked {
 }
 
 /**
- * The fixture's tables. `tables`: others, with the fixture's files behind their ids. `state.notReady`: renditions are
- * being made.
+ * The fixture's tables. `tables`: others, with the fixture's files behind their ids, or those of `folder`.
+ * `state.notReady`: renditions are being made.
  */
 export const folderCatalogue = (
   tables: readonly IcebergTable[] = [
     { pool: eventsId, name: 'events' },
     { pool: moviesId, name: 'movies' },
   ],
+  folder = fixture,
 ): IcebergCatalogue & { tablesNow: IcebergTable[]; readonly asked: Asked[]; fault: LakeError | undefined } => {
   const file = (path: string): IcebergEntry => {
     const { size, mtime } = statSync(join(folder, path));
