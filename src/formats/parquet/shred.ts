@@ -5,7 +5,15 @@
  * hand it is.
  */
 import { LakeError } from '../../errors.ts';
-import { type ListVector, type MapVector, type RecordVector, type Vector, take } from '../../vectors/vector.ts';
+import {
+  type ListVector,
+  type MapVector,
+  type RecordVector,
+  type SelectedVector,
+  type Vector,
+  slice,
+  take,
+} from '../../vectors/vector.ts';
 import { type Plain, plainOf } from '../column-out.ts';
 import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
 
@@ -47,17 +55,16 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
     };
     return;
   }
+  if (content.kind === 'leaf' && node.nullable && isView(v)) {
+    const here = defined(entries, present?.subarray(0, v.length));
+    yield leafOf(content, alive(v, here), here);
+    return;
+  }
   const { values, valid } = plainOf(v, present);
   const here = node.nullable ? defined(entries, valid) : entries;
   switch (content.kind) {
     case 'leaf':
-      yield {
-        leaf: content,
-        entries: here.count,
-        definition: content.definitionMax > 0 ? here.definition : undefined,
-        repetition: here.repetition,
-        values: alive(values, here),
-      };
+      yield leafOf(content, here.rows ? alive(values, here) : values, here);
       return;
     case 'struct':
       for (const [k, f] of content.fields.entries())
@@ -84,6 +91,13 @@ const defined = (e: Entries, valid: Uint8Array | undefined): Entries => {
   const { count } = e;
   const definition = new Uint8Array(count);
   const rows = new Int32Array(count);
+  if (valid && !e.rows && !e.definition) {
+    for (let i = 0; i < count; i++) {
+      definition[i] = e.level + valid[i];
+      rows[i] = (i + 1) * valid[i] - 1;
+    }
+    return { ...e, definition, rows };
+  }
   for (let i = 0; i < count; i++) {
     const row = e.rows ? e.rows[i] : i;
     const before = e.definition ? e.definition[i] : e.level;
@@ -125,13 +139,31 @@ const opened = (e: Entries, offsets: Uint32Array, repetition: number): Entries =
   return { count, definition, repetition: repetitions, level: 0, rows };
 };
 
+const leafOf = (leaf: LeafOut, values: Plain['values'], here: Entries): LeafData => ({
+  leaf,
+  entries: here.count,
+  definition: leaf.definitionMax > 0 ? here.definition : undefined,
+  repetition: here.repetition,
+  values,
+});
+/** Rows of scalars that are elsewhere, none of them null: those that are alive are copied out once, others never. */
+const isView = (v: Vector): v is SelectedVector =>
+  v.form === 'selected' && (v.base.form === 'bytes' || v.base.form === 'number' || v.base.form === 'bool');
+
 /** The rows that entries have. */
-const alive = (values: Plain['values'], e: Entries): Plain['values'] => {
-  if (!e.rows) return values;
-  const index = new Uint32Array(e.count);
-  let count = 0;
-  for (let i = 0; i < e.count; i++) if (e.rows[i] >= 0) index[count++] = e.rows[i];
-  return plainOf(take(values, index.subarray(0, count))).values;
+const alive = (v: Vector, { rows, count }: Entries): Plain['values'] => {
+  if (!rows) return plainOf(v).values;
+  const index = new Uint32Array(count);
+  let length = 0;
+  for (let i = 0; i < count; i++) if (rows[i] >= 0) index[length++] = rows[i];
+  return plainOf(inPlace(take(v, index.subarray(0, length)))).values;
+};
+/** What is all in a row where it lies needs no copy. */
+const inPlace = (v: Vector): Vector => {
+  if (v.form !== 'selected' || v.length === 0) return v;
+  const [first] = v.index;
+  for (let i = 1; i < v.length; i++) if (v.index[i] !== first + i) return v;
+  return slice(v.base, first, first + v.length);
 };
 
 /** Lists of rows that nobody sees may have any size. */
