@@ -5,7 +5,8 @@ to read, and prints for each case the count of rows, the sum, the least and the 
 
 A case of `sql` gives the rows of a statement (Spark alone), in which `{lake}` is the catalogue; one with `start` and `end`
 counts what came between two snapshots. A case of `lines` gives how many rows they read, typed as they are. Others have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
-`columns` gives the rows themselves, as text.
+`columns` gives the rows themselves, as text; one that is `whole` reads all, and gives the number of rows, and of each
+column how many of them have a value.
 """
 import json
 import os
@@ -43,11 +44,31 @@ def snapshot_of(table, case):
     return case.get("snapshot")
 
 
+def values_in(arrow):
+    columns = {name: len(column) - column.null_count for name, column in zip(arrow.column_names, arrow.columns)}
+    return {"rows": arrow.num_rows, "columns": columns}
+
+
+def by_pyarrow(case):
+    """The files alone, whose columns have the names that they have in there."""
+    import io
+
+    import pyarrow
+    import pyarrow.parquet as pq
+
+    table = loaded(case)
+    paths = [task.file.file_path for task in table.scan().plan_files()]
+    files = [pq.read_table(io.BytesIO(table.io.new_input(path).open().read())) for path in paths]
+    return values_in(pyarrow.concat_tables(files, promote_options="default"))
+
+
 def by_pyiceberg(case):
     table = loaded(case)
     scan = table.scan(snapshot_id=snapshot_of(table, case))
     if "ref" in case:
         scan = table.scan().use_ref(case["ref"])
+    if "whole" in case:
+        return values_in(scan.to_arrow())
     if "columns" in case:
         return [[str(row[name]) for name in case["columns"]] for row in scan.to_arrow().to_pylist()]
     import pyarrow.compute as pc
@@ -71,6 +92,9 @@ def by_polars(case):
         "aws_allow_http": "true",
     }
     frame = polars.scan_iceberg(table, snapshot_id=snapshot_of(table, case), storage_options=options)
+    if "whole" in case:
+        read = frame.collect()
+        return {"rows": read.height, "columns": {c.name: read.height - c.null_count() for c in read.get_columns()}}
     if "columns" in case:
         return [[str(value) for value in row] for row in frame.select(case["columns"]).collect().rows()]
     c = polars.col(column)
@@ -82,6 +106,8 @@ def by_daft(case):
 
     table = loaded(case)
     frame = daft.read_iceberg(table, snapshot_id=snapshot_of(table, case))
+    if "whole" in case:
+        return values_in(frame.to_arrow())
     if "columns" in case:
         rows = frame.select(*case["columns"]).to_pylist()
         return [[str(row[name]) for name in case["columns"]] for row in rows]
@@ -147,6 +173,8 @@ def by_duckdb(case):
     if "ms" in case:
         at = f" AT (TIMESTAMP => to_timestamp({case['ms']} / 1000.0))"
     source = f"{attached(case['warehouse'])}.lake.{quoted(case['table'])}{at}"
+    if "whole" in case:
+        return values_in(duck().execute(f"FROM {source}").fetch_arrow_table())
     if "columns" in case:
         names = ", ".join(f"{quoted(name)}::varchar" for name in case["columns"])
         return [list(map(str, row)) for row in duck().execute(f"SELECT {names} FROM {source}").fetchall()]
@@ -181,6 +209,12 @@ def by_clickhouse(case):
     if "ms" in case:
         more = f" SETTINGS iceberg_timestamp_ms = {case['ms']}"
     columns = f"count() AS n, sum({column}) AS s, min({column}) AS a, max({column}) AS b"
+    if "whole" in case:
+        import pyarrow
+
+        # Lists, maps and records are never null there.
+        read = clickhouse().query(f"SELECT * FROM {source}", "Arrow").bytes()
+        return values_in(pyarrow.ipc.open_file(read).read_all())
     if "columns" in case:
         columns = ", ".join(f"toString({quoted(name, '`')})" for name in case["columns"])
     out = str(clickhouse().query(f"SELECT {columns} FROM {source}{more}", "JSONCompactEachRow"))
@@ -240,6 +274,11 @@ def by_spark(case):
         at = f" VERSION AS OF {case['snapshot']}"
     if "ms" in case:
         at = f" TIMESTAMP AS OF timestamp_millis({case['ms']})"
+    if "whole" in case:
+        rows = spark().sql(f"SELECT * FROM {source}").collect()
+        names = spark().sql(f"SELECT * FROM {source} LIMIT 0").columns
+        counts = [sum(row[i] is not None for row in rows) for i in range(len(names))]
+        return {"rows": len(rows), "columns": dict(zip(names, counts))}
     if "columns" in case:
         names = ", ".join(f"cast({quoted(name, '`')} AS string)" for name in case["columns"])
         return [list(map(str, row)) for row in spark().sql(f"SELECT {names} FROM {source}{at}").collect()]
@@ -262,6 +301,7 @@ def read_by_spark(lines):
 
 read = {
     "spark": by_spark,
+    "pyarrow": by_pyarrow,
     "pyiceberg": by_pyiceberg,
     "polars": by_polars,
     "daft": by_daft,

@@ -3,8 +3,7 @@
  * and greatest values. They are packages for Python in a folder of their own, `ICEBERG_PYTHON`; engines that are not
  * there are left out by name. `UPDATE_README=1` renews the table in the manual.
  */
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,42 +12,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseId } from '../../src/lake/ksuid.ts';
 import { startService, type TestService } from '../support/server.ts';
 import { engineRows, type EngineStep, type ReadPlace } from '../../visualize/console/pool/engines.ts';
+import { type Engine, engines, lacks, readBy } from './readers.ts';
 import { bearer, lakeKey, tablePath } from './support.ts';
 
-const folder = process.env['ICEBERG_PYTHON'] ?? '';
-const script = fileURLToPath(new URL('engines.py', import.meta.url));
 const manualPage = fileURLToPath(new URL('../../visualize/docs/manual/iceberg.md', import.meta.url));
-
-/** How the manual calls an engine, and whether it reads a branch or a tag by name. */
-const engines = {
-  pyiceberg: { name: 'pyiceberg', refs: true, needs: ['pyiceberg', 'pyarrow'] },
-  duckdb: { name: 'DuckDB', refs: false, needs: ['duckdb', 'duckdb_extension_iceberg', 'duckdb_extension_avro'] },
-  polars: { name: 'Polars', refs: true, needs: ['polars', 'pyiceberg'] },
-  daft: { name: 'Daft', refs: true, needs: ['daft', 'pyiceberg'] },
-  chdb: { name: 'ClickHouse (chDB)', refs: false, needs: ['chdb'] },
-  spark: { name: 'Spark', refs: true, needs: [] },
-} as const;
-type Engine = keyof typeof engines;
-/** Java takes its time: Spark is for `npm run engines`, with a folder of its own. */
-const sparkFolder = process.env['ICEBERG_SPARK'] ?? '';
-const lacks = (engine: Engine): boolean =>
-  engine === 'spark'
-    ? sparkFolder === ''
-    : process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
 
 /** What an engine is asked for. */
 interface Lines {
   readonly lines: string;
-}
-interface Statement {
-  readonly warehouse: string;
-  readonly sql: string;
-}
-interface Between {
-  readonly warehouse: string;
-  readonly table: string;
-  readonly start: number;
-  readonly end: number;
 }
 interface Case {
   readonly warehouse: string;
@@ -152,40 +123,6 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** What an engine gives for each case. */
-const readBy = (
-  engine: Engine,
-  cases: Readonly<Record<string, Case | Lines | Statement | Between>>,
-): Promise<Readonly<Record<string, unknown>>> =>
-  new Promise((resolve, reject) => {
-    const child = spawn('python3', [script, engine], {
-      env: {
-        ...process.env,
-        PYTHONPATH: engine === 'spark' ? sparkFolder : folder,
-        PYTHONWARNINGS: 'ignore',
-        DO_NOT_TRACK: '1',
-      },
-    });
-    let out = '';
-    let complaints = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      out += chunk.toString();
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      complaints += chunk.toString();
-    });
-    child.on('error', reject);
-    child.on('close', (status) => {
-      const lines = out.split('\n').filter((line) => line.startsWith('['));
-      if (status !== 0 || lines.length !== Object.keys(cases).length) reject(new Error(`${status}: ${complaints}`));
-      else resolve(Object.fromEntries(lines.map((line) => JSON.parse(line) as [string, unknown])));
-    });
-    const { url } = service;
-    child.stdin.end(
-      JSON.stringify({ uri: `${url}/iceberg`, bucket: `${url}/lake`, key: keys.reader, column: 'id', cases }),
-    );
-  });
-
 const table = 'events';
 const atFirst = (): string => new Date(states.first.ms).toISOString();
 /** Cases by the heading that they have in the manual, with the state that they are to give. */
@@ -236,20 +173,24 @@ describe('an engine reads what the service reads', () => {
       const own = columnsOf(engine);
       const cases = Object.fromEntries(own.map((column) => [column, columns[column]()[0]]));
       const odd = { warehouse: 'lake', table: 'odd_x002e_Name' };
-      const found = await readBy(engine, {
-        ...cases,
-        odd,
-        'odd rows': { ...odd, columns: ['id', 'a', 'a__string'] },
-        missing: { warehouse: 'lake', table: 'none' },
-        ...linesOf(engine),
-        ...(engine === 'spark' && {
-          join: {
-            warehouse: 'lake',
-            sql: 'SELECT count(*), sum(e.id) FROM {lake}.lake.events e JOIN {lake}.lake.`odd_x002e_Name` o ON e.id - 1000 = o.id',
-          },
-          between: { warehouse: 'lake', table, start: states.first.snapshot, end: states.second.snapshot },
-        }),
-      });
+      const found = await readBy(
+        engine,
+        { url: service.url, key: keys.reader },
+        {
+          ...cases,
+          odd,
+          'odd rows': { ...odd, columns: ['id', 'a', 'a__string'] },
+          missing: { warehouse: 'lake', table: 'none' },
+          ...linesOf(engine),
+          ...(engine === 'spark' && {
+            join: {
+              warehouse: 'lake',
+              sql: 'SELECT count(*), sum(e.id) FROM {lake}.lake.events e JOIN {lake}.lake.`odd_x002e_Name` o ON e.id - 1000 = o.id',
+            },
+            between: { warehouse: 'lake', table, start: states.first.snapshot, end: states.second.snapshot },
+          }),
+        },
+      );
       const { missing, ...rest } = found;
       expect(missing).toMatch(/none/);
       const none = engine === 'chdb' ? 'null' : 'None';

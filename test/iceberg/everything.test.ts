@@ -1,0 +1,98 @@
+/**
+ * Engines read a lake of anything whole (everything.ts), each column where `GET /pool/{pool}/iceberg` says. Of
+ * vega-datasets the small files; `EVERYTHING=1` takes them all (`npm run engines`).
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startService, type TestService } from '../support/server.ts';
+import { everything, type Piece } from './everything.ts';
+import { type Engine, engines, lacks, readBy } from './readers.ts';
+import { bearer, lakeKey } from './support.ts';
+
+const isWhole = process.env['EVERYTHING'] !== undefined;
+/** Of a file of vega-datasets. */
+const bytesMax = isWhole ? Infinity : 20_000;
+
+interface Columns {
+  readonly rows: number;
+  /** How many rows have a value, by column. */
+  readonly columns: Readonly<Record<string, number>>;
+}
+interface Described {
+  readonly columns: readonly { readonly column: string; readonly iceberg: string }[];
+}
+
+let directory: string;
+let service: TestService;
+let key: string;
+let pieces: readonly Piece[];
+/** What the service says: how many rows there are, and which columns the table has. */
+const told = new Map<string, { readonly rows: number; readonly columns: ReadonlyMap<string, string> }>();
+
+beforeAll(async () => {
+  pieces = await everything(bytesMax);
+  directory = await mkdtemp(join(tmpdir(), 'lake-everything-'));
+  key = await lakeKey(directory, 'add', '-role', 'admin', 'admin');
+  service = await startService(['-auth.keys', '-iceberg.wait', '120s'], directory);
+  const ask = async (method: string, path: string, body?: string | Uint8Array, type = 'application/json') => {
+    const headers = { ...bearer(key), accept: 'application/json', ...(body !== undefined && { 'content-type': type }) };
+    const answer = await service.ask(method, path, { headers, ...(body !== undefined && { body }) });
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    return JSON.parse(answer.body) as unknown;
+  };
+  for (const { pool, bytes, type } of pieces) {
+    await ask('POST', '/pool', JSON.stringify({ name: pool, iceberg: 'lazy' }));
+    await ask('POST', `/pool/${pool}/branch/main`, bytes, type);
+    await ask('GET', `/iceberg/v1/lake/namespaces/lake/tables/${pool}`);
+    const query = JSON.stringify({ query: `from '${pool}' | aggregate count:=count()` });
+    const [{ count }] = (await ask('POST', '/query', query)) as [{ readonly count: number }];
+    const { columns } = (await ask('GET', `/pool/${pool}/iceberg`)) as Described;
+    const own = columns.filter(({ column }) => !column.includes('.') || !/\.(?:field|element|key|value)/.test(column));
+    told.set(pool, { rows: count, columns: new Map(own.map(({ column, iceberg }) => [column, iceberg])) });
+  }
+}, 240_000);
+afterAll(async () => {
+  await service.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** What an engine gives of each table. */
+const whole = async (engine: Engine | 'pyarrow'): Promise<Readonly<Record<string, Columns | string>>> => {
+  const cases = Object.fromEntries(pieces.map(({ pool }) => [pool, { warehouse: 'lake', table: pool, whole: true }]));
+  return (await readBy(engine, { url: service.url, key }, cases)) as Readonly<Record<string, Columns | string>>;
+};
+let files: ReturnType<typeof whole> | undefined;
+
+/** Whether an engine has what is null as a value: a list or a map that is not there is an empty one. */
+const hasNone = (engine: Engine, type: string): boolean =>
+  engine === 'chdb'
+    ? /^(?:list|map|struct)</.test(type)
+    : engine === 'pyiceberg' && /^(?:list|map)<.*struct/.test(type);
+
+describe('an engine reads all that there is', () => {
+  for (const engine of Object.keys(engines) as Engine[])
+    test.skipIf(lacks(engine))(engines[engine].name, { timeout: isWhole ? 1_800_000 : 240_000 }, async () => {
+      const wanted = await (files ??= whole('pyarrow'));
+      const found = await whole(engine);
+      const faults: string[] = [];
+      for (const [pool, { rows, columns }] of told) {
+        const own = found[pool];
+        const file = wanted[pool];
+        if (typeof own !== 'object' || typeof file !== 'object') {
+          faults.push(`${pool}: ${JSON.stringify(own)} ${JSON.stringify(file)}`);
+          continue;
+        }
+        if (own.rows !== rows) faults.push(`${pool}: ${own.rows} rows of ${rows}`);
+        for (const [column, count] of Object.entries(file.columns)) {
+          const type = columns.get(column);
+          if (type === undefined) faults.push(`${pool}: nobody tells of ${column}`);
+          const right = hasNone(engine, type ?? '') ? [count, rows] : [count];
+          if (!right.includes(own.columns[column] ?? -1))
+            faults.push(`${pool}: ${column} (${type}) has ${own.columns[column]} values of ${count}`);
+        }
+      }
+      expect(faults).toEqual([]);
+    });
+});
