@@ -249,3 +249,28 @@ test('queries over both pools see all of a transaction or nothing', async () => 
   await Promise.all(readers);
   expect({ wrong, hasRead: read > 0 }).toEqual({ wrong: 0, hasRead: true });
 });
+
+test('16 clients merge and transact on one branch: none starves', async () => {
+  const service = await started();
+  const each = 8;
+  const ids = Array.from({ length: 2 * each }, (_, id) => id);
+  await service.ask('POST', '/pool/p/branch/main', { body: ids.map((id) => `{id:${id},v:0}`).join('\n') });
+  const { answer: begun } = await ask(service, 'GET', '/pool/p/branch/main');
+  const { commit } = begun as unknown as { readonly commit: string };
+  for (let i = 0; i < each; i++) {
+    await ask(service, 'POST', '/pool/p', { name: `kid${i}`, commit });
+    await ask(service, 'POST', `/pool/p/branch/kid${i}/update`, { where: `id==${i}`, put: 'v:=1' });
+  }
+  const told = await Promise.all([
+    ...ids.slice(0, each).map((i) => ask(service, 'POST', `/pool/p/branch/main/merge/kid${i}`, {})),
+    ...ids.slice(each).map(async (i) =>
+      transact(service, [
+        { pool: 'p', update: { where: `id==${i}`, put: 'v:=2' } },
+        { pool: 'q', load: [await stage(service, 'q', `{id:${i}}`)] },
+      ]),
+    ),
+  ]);
+  expect(told.map(({ status, answer: { error } }) => (status === 200 ? status : error))).toEqual(ids.map(() => 200));
+  expect(await rows(service, 'from p | aggregate n:=count() by v | sort v')).toBe(`{v:1,n:${each}}\n{v:2,n:${each}}`);
+  expect(await counts(service)).toEqual([`${2 * each}`, `${each}`]);
+});

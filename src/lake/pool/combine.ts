@@ -28,6 +28,7 @@ import type {
   RecordsPrepared,
 } from '../lake.types.ts';
 import { Overtaken } from './drafts.ts';
+import { inLine, isWaitedFor, type Place } from './line.ts';
 import type { Prepared } from './prepared.ts';
 import type { PoolStore } from './store.ts';
 
@@ -36,22 +37,52 @@ const attemptsMax = 8;
 /** Conflicts that the error tells. */
 const conflictsTold = 100;
 
-/** What it is done with. `removed`: told of files that were written for nothing. */
+/** What it is done with. `line`: where it waits for others that change the same branches. */
 export interface CombineTools {
   readonly store: PoolStore;
+  readonly line: readonly Place[];
   readonly submit: (task: PoolTask, objects: readonly ObjectMeta[]) => Promise<CommitResult>;
   readonly removeFiles: (objects: readonly ObjectMeta[]) => Promise<void>;
   readonly removeUncommitted: (objects: readonly ObjectMeta[], error: unknown) => Promise<void>;
 }
 
-/** Without `prepare` by objects alone. */
+/**
+ * Without `prepare` by objects alone. Side by side with others until one of them was faster, then behind those who
+ * change any of its branches. @throws combine-overtaken, and what the branch is against
+ */
 export const combine = async (
   tools: CombineTools,
   combination: Combination,
   prepare?: PrepareRecords,
 ): Promise<CommitResult> => {
-  const { store, submit } = tools;
+  const { submit, line } = tools;
   if (!prepare) return submit(combination, []);
+  if (isWaitedFor(line)) return inLine(line, () => untilMade(tools, combination, prepare, 1));
+  const first = await attemptOf(tools, combination, prepare);
+  return first ?? inLine(line, () => untilMade(tools, combination, prepare, 2));
+};
+
+/** `from`: the number of the next attempt. @throws combine-overtaken */
+const untilMade = async (
+  tools: CombineTools,
+  combination: Combination,
+  prepare: PrepareRecords,
+  from: number,
+): Promise<CommitResult> => {
+  for (let attempt = from; attempt <= attemptsMax; attempt++) {
+    const made = await attemptOf(tools, combination, prepare);
+    if (made) return made;
+  }
+  throw new LakeError('combine-overtaken', { branch: branchOf(combination), attempts: attemptsMax });
+};
+
+/** Undefined: others changed its branches while its records were compared. */
+const attemptOf = async (
+  tools: CombineTools,
+  combination: Combination,
+  prepare: PrepareRecords,
+): Promise<CommitResult | undefined> => {
+  const { store, submit, removeFiles, removeUncommitted } = tools;
   // Objects tell all of it where records have no identity and none are in each other's way: its job finds that out.
   if (!store.config.identity) {
     try {
@@ -60,31 +91,17 @@ export const combine = async (
       if (!isObjectFault(error)) throw error;
     }
   }
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await attemptOf(tools, combination, prepare);
-    } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
-      if (attempt === attemptsMax)
-        throw new LakeError('combine-overtaken', { branch: branchOf(combination), attempts: attempt });
-    }
-  }
-};
-
-const attemptOf = async (
-  tools: CombineTools,
-  combination: Combination,
-  prepare: PrepareRecords,
-): Promise<CommitResult> => {
-  const { store, submit, removeFiles, removeUncommitted } = tools;
   const { task, objects, check, release } = await prepareCombined(store, combination, prepare);
   try {
     check();
     return await submit(task, objects);
   } catch (error) {
-    if (error instanceof Overtaken) await removeFiles(objects);
-    else await removeUncommitted(objects, error);
-    throw error;
+    if (!(error instanceof Overtaken)) {
+      await removeUncommitted(objects, error);
+      throw error;
+    }
+    await removeFiles(objects);
+    return undefined;
   } finally {
     release();
   }

@@ -222,6 +222,7 @@ export class PoolFace implements Pool {
   combine(combination: Combination, note: CommitNote = {}, prepare?: PrepareRecords): Promise<CommitResult> {
     const tools: CombineTools = {
       store: this.store,
+      line: branchesOf(combination).map((branch) => this.place(branch)),
       submit: (task, objects) => this.commit(task, { ...nothing, note, objects }),
       removeFiles: (objects) => this.removeFiles(objects),
       removeUncommitted: (objects, error) => this.removeUncommitted(objects, error),
@@ -550,6 +551,10 @@ export class PoolFace implements Pool {
     }
   }
 }
+
+/** Those whose tips it was prepared for. */
+const branchesOf = (combination: Combination): readonly string[] =>
+  combination.kind === 'merge' ? [combination.target, combination.child] : [combination.branch];
 
 /** @throws commit-invalid */
 const idOfText = (text: string): Id => {
