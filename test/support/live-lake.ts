@@ -6,7 +6,15 @@ import { LakeError } from '../../src/errors.ts';
 import { LakeDraws } from '../../src/lake/draws.ts';
 import { newId } from '../../src/lake/ksuid.ts';
 import { openLake } from '../../src/lake/lake.ts';
-import type { CommitTerms, KeyBound, Lake, LakeCharts, LakeOptions, ObjectMeta } from '../../src/lake/lake.types.ts';
+import type {
+  CommitTerms,
+  KeyBound,
+  Lake,
+  LakeCharts,
+  LakeOptions,
+  ObjectMeta,
+  TransactionChange,
+} from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { StoreFailure } from '../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
@@ -100,11 +108,11 @@ class Play {
   load(branch = 'main'): Promise<unknown> {
     return this.lake.pool('p').load(branch, [object()]);
   }
-  /** A transaction over both pools. */
-  both(terms: CommitTerms = {}): Promise<unknown> {
-    return this.lake.transact(
-      ['p', 'q'].map((pool) => ({ pool, branch: 'main', note: { terms }, what: 'load', objects: [object()] })),
-    );
+  /** A transaction over both pools, and how many events came before its answer. */
+  async both(terms: CommitTerms = {}): Promise<unknown> {
+    const made = await this.lake.transact(['p', 'q'].map((pool) => ({ ...loadOf(pool), note: { terms } })));
+    this.say(`events before it was answered ${this.events.length}`);
+    return made;
   }
   create(name: string): Promise<unknown> {
     return this.lake.createPool({ name });
@@ -117,6 +125,14 @@ class Play {
   }
 }
 
+const loadOf = (pool: string): TransactionChange => ({
+  pool,
+  branch: 'main',
+  note: {},
+  what: 'load',
+  objects: [object()],
+});
+
 type PlayParts = Readonly<Record<string, (play: Play) => Promise<void>>>;
 /** Transactions over two pools: one that is made, one that is not, and ones that a pool refuses. */
 export const transactionParts: PlayParts = {
@@ -127,6 +143,11 @@ export const transactionParts: PlayParts = {
     await play.see('both', () => play.both());
     await play.see('load', () => play.load());
     await play.see('on an old tip', () => play.both({ ifTip: ['1'.repeat(40)] }));
+    const { commit } = play.lake.pool('p').branch('main');
+    await play.seeAll('after a load', [
+      play.load(),
+      play.lake.transact([{ ...loadOf('p'), note: { terms: { ifTip: [commit] } } }, loadOf('q')]),
+    ]);
     await play.see('both', () => play.both());
     await play.see('load', () => play.load());
     play.queues();

@@ -7,6 +7,7 @@
  * - Branches in memory move together, in one turn of the event loop: nobody sees some of them.
  * - The first commit of each pool has the transaction's id, so that `p@ID` is what the transaction made of any of them.
  */
+import assert from 'node:assert';
 import { type Actor, createActor } from 'xstate';
 import { LakeError } from '../../errors.ts';
 import type { PartTask } from '../../../machines/pool.events.ts';
@@ -268,8 +269,10 @@ class Transaction {
     return new Promise((resolve, reject) => {
       this.#actor.subscribe({
         complete: () => {
-          if (this.#made) resolve(this.#made);
-          else reject(this.#at?.change ? labelled(this.#error, this.#at.change) : this.#error);
+          if (!this.#actor.getSnapshot().matches('committed'))
+            return reject(this.#at?.change ? labelled(this.#error, this.#at.change) : this.#error);
+          assert(this.#made, 'what was written was made');
+          resolve(this.#made);
         },
       });
       this.#actor.start();
