@@ -56,6 +56,8 @@ const run = async (argv: readonly string[]): Promise<number> => {
     case 'pick':
     case 'reset':
       return (await import('./commands/versions.ts')).versionCommand(name, rest, io);
+    case 'transaction':
+      return (await import('./commands/transaction.ts')).transactionCommand(rest, io);
     case 'import':
       return (await import('./commands/import/import.ts')).importCommand(rest, io);
     case 'shell':

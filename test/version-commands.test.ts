@@ -1,7 +1,9 @@
-/** `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick` and `reset`, each against a running service. */
+/** `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick`, `reset` and `transaction`, each against a running service. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
+import { transactionCommand } from '../src/commands/transaction.ts';
 import { type VersionCommand, versionCommand } from '../src/commands/versions.ts';
 import { type Pool, connect } from '../src/client/client.ts';
 import { startBuiltService } from './support/built-service.ts';
@@ -104,4 +106,111 @@ test('what a command lacks is told', async () => {
   await expect(run('pick')).rejects.toThrow('lake pick takes a commit, or two as A..B');
   await expect(run('pick', 'nope', '-dryrun')).rejects.toThrow('nope');
   await expect(run('reset', 'nope')).rejects.toThrow('"nope": branch not found');
+});
+
+/** Runs `lake transaction` on a document, with files beside it. */
+const transaction = async (
+  document: unknown,
+  {
+    files = {},
+    argv = [],
+  }: { readonly files?: Readonly<Record<string, string>>; readonly argv?: readonly string[] } = {},
+): Promise<{ readonly out: string; readonly complaints: string }> => {
+  const cwd = join(dirname(service.lake), 'documents');
+  mkdirSync(cwd, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const text = typeof document === 'string' ? document : JSON.stringify(document);
+  let [out, complaints] = ['', ''];
+  await transactionCommand(['-lake', service.address, ...(argv.length > 0 ? argv : ['-'])], {
+    cwd,
+    stdin: Readable.from([Buffer.from(text)]),
+    stdoutIsTerminal: false,
+    write: (chunk) => {
+      out += Buffer.from(chunk).toString();
+      return Promise.resolve();
+    },
+    complain: (told) => {
+      complaints += told;
+    },
+  });
+  return { out, complaints };
+};
+const stagedLoads = async (): Promise<number> =>
+  Number(/^lake_staged_loads (\d+)$/m.exec(await (await fetch(`${service.address}/metrics`)).text())![1]);
+
+test('a transaction loads files, updates and merges in several pools', async () => {
+  const lake = connect(service.address);
+  const [orders, stock] = [
+    await lake.createPool('orders', { keys: [['id']], identity: [['id']] }),
+    await lake.createPool('stock', { keys: [['id']], identity: [['id']] }),
+  ];
+  const { commit: a } = await stock.branch('main').load('{id:7,left:3}{id:8,left:1}');
+  await stock.createBranch('count', a);
+  await stock.branch('count').update('id==8', 'left:=2');
+  const document = [
+    { pool: 'orders', files: ['new.csv', 'm*.json'] },
+    {
+      pool: 'stock',
+      branch: 'count',
+      update: { where: 'id==7', put: 'left:=left-1' },
+      if_match: await stock.branch('count').tip(),
+    },
+    { pool: 'stock', merge: 'count' },
+  ];
+  const files = {
+    'new.csv': 'id,what\n1,tea\n',
+    'more.json': '{"id":2,"what":"cup"}\n',
+    'doc.json': JSON.stringify(document),
+  };
+  const { out } = await transaction('', { files, argv: ['-user', 'Zoë', '-message', 'both', 'doc.json'] });
+  const ids = out
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split(' ')[0]!);
+  expect(out).toBe(`${ids[0]} orders@main\n${ids[1]} stock@count\n${ids[2]} stock@main\n`);
+  expect([
+    await orders.branch('main').tip(),
+    await stock.branch('count').tip(),
+    await stock.branch('main').tip(),
+  ]).toEqual(ids);
+  expect(await lake.query('from orders | values f"{id} {what}"').all()).toEqual(['1 tea', '2 cup']);
+  expect(await lake.query('from stock@count | values left').all()).toEqual([2n, 2n]);
+  expect(await lake.query('from orders@main:log | has(parent) | head 1 | values f"{author}: {message}"').all()).toEqual(
+    ['Zoë: both'],
+  );
+  const upsert = { pool: 'orders', files: ['gone.sup'], upsert: { delete: 'gone' } };
+  await transaction({ commits: [upsert] }, { files: { 'gone.sup': '{id:1.,gone:true}{id:2,what:"jug"}' } });
+  expect(await lake.query('from orders | values f"{id} {what}"').all()).toEqual(['2 jug']);
+  expect(await stagedLoads()).toBe(0);
+});
+
+test('a transaction that comes to nothing drops what it staged', async () => {
+  const rows = { 'a.sup': '{id:10}', 'bad.json': '{"id":' };
+  const wrong = async (document: unknown, argv: readonly string[] = []): Promise<string> =>
+    transaction(document, { files: rows, argv }).then(
+      () => 'made',
+      (fault: unknown) => (fault as Error).message,
+    );
+  const load = { pool: 'orders', files: ['a.sup'] };
+  expect(await wrong([load, { pool: 'stock', files: 'bad.json' }])).toMatch(/^commits\[1\]: bad\.json: /);
+  expect(await wrong([load, { pool: 'stock', merge: 'nope' }])).toBe('commits[1]: "nope": branch not found');
+  expect(await wrong([load, { pool: 'nope', files: ['a.sup'] }])).toBe('commits[1]: a.sup: nope: pool not found');
+  expect(await wrong([{ ...load, files: ['none.sup'] }])).toBe('none.sup: file does not exist');
+  expect(await wrong([{ ...load, files: [7] }])).toBe('commits[0].files: expected names of files, got [7]');
+  expect(await wrong([{ ...load, upsert: 'id' }])).toMatch(/^commits\[0\]\.upsert: expected true, false or /);
+  expect(await wrong([{ ...load, branch: 1 }])).toBe('commits[0].branch: expected the name of a branch, got 1');
+  expect(await wrong([{ ...load, format: 'x' }])).toMatch(/x/);
+  expect(await wrong([{ pool: 'orders', upsert: true }])).toBe(
+    'commits[0]: upsert and format are of files, and it has none',
+  );
+  expect(await wrong([{ ...load, files: '-' }])).toMatch(/standard input is the document/);
+  expect(await wrong([null])).toBe('commits[0]: expected an object, got null');
+  expect(await wrong({ pool: 'orders' })).toBe('expected {"commits": [...]} or a list of commits');
+  expect(await wrong('{"commits"')).toMatch(/^standard input: /);
+  expect(await wrong('', ['nope.json'])).toBe('nope.json: file does not exist');
+  expect(await wrong('', ['-', '-'])).toBe('lake transaction takes a JSON file, or - for standard input');
+  expect(await wrong([])).toBe('commits is empty: expected at least one commit');
+  expect(await connect(service.address).query('from orders | id==10').all()).toEqual([]);
+  expect(await stagedLoads()).toBe(0);
+  expect((await transaction('', { argv: ['-h'] })).out).toMatch(/^usage: lake transaction \[OPTION \.\.\.\] FILE\n/);
 });

@@ -19,6 +19,7 @@ import {
   serveOptions,
   shellOptions,
   tagOptions,
+  transactionOptions,
 } from './tables.ts';
 
 interface Command {
@@ -94,6 +95,13 @@ export const commands = [
     text: 'moves a branch to another commit',
     options: resetOptions,
     usage: ' REVISION',
+  },
+  {
+    name: 'transaction',
+    group: 'versions',
+    text: 'makes commits in several pools, all or none',
+    options: transactionOptions,
+    usage: ' FILE',
   },
   {
     name: 'import',

@@ -1121,11 +1121,11 @@ const useRow: OptionRow = {
 };
 const versionRows = [useRow, serviceRow, tokenRow] as const;
 const dryRunRow: OptionRow = { name: 'dryrun', type: 'switch', fallback: 'false', text: 'only say what it would do' };
-const commitRows: readonly OptionRow[] = [
+const noteRows: readonly OptionRow[] = [
   { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
-  dryRunRow,
 ];
+const commitRows: readonly OptionRow[] = [...noteRows, dryRunRow];
 const deleteRow = (what: string): OptionRow => ({ name: 'd', type: 'switch', fallback: 'false', text: what });
 
 /** Options of `lake log`. */
@@ -1153,6 +1153,8 @@ export const resetOptions: readonly OptionRow[] = [
   ...versionRows,
   { name: 'if', type: 'text', fallback: '', value: 'COMMIT', text: 'only while the branch is at this commit' },
 ];
+/** Options of `lake transaction`. */
+export const transactionOptions: readonly OptionRow[] = [serviceRow, tokenRow, ...noteRows];
 /** Options of `lake import`. */
 export const importOptions = [
   lakeRow,

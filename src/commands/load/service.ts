@@ -56,7 +56,8 @@ export const serviceOf = (address: string): URL => {
   return new URL(text);
 };
 
-const formatNamed = (format: string): FormatName | undefined => {
+/** @throws format-unknown */
+export const formatNamed = (format: string): FormatName | undefined => {
   if (format === 'auto') return undefined;
   if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
   return format;
@@ -99,7 +100,7 @@ export const ask = async (
 };
 
 /** Headers hold ASCII alone. */
-const asciiJson = (value: unknown): string =>
+export const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[^\x20-\x7e]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 const parsed = (text: string): unknown => {
