@@ -1,7 +1,7 @@
 /**
- * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000`. Two branches each replace
- * records all over the pool, and one that has replaced a run of them. What counts is the processor time of the process
- * (Linux), as the machine may have other work. It reports, and asserts nothing of times.
+ * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000 --memory 256`. Two branches each
+ * replace records all over the pool, or a run of them, or change all records, each another field. What counts is the
+ * processor time of the process (Linux), as the machine may have other work. It reports, and asserts nothing of times.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { startBuiltService } from '../support/built-service.ts';
@@ -26,7 +26,8 @@ const processorMs = (pid: number): number =>
     }
   }, 0);
 
-const service = await startBuiltService({ asShipped: true });
+const memory = option('memory', 0);
+const service = await startBuiltService({ asShipped: true, flags: memory === 0 ? [] : ['-memory', `${memory}MB`] });
 const client = clientOf(service.address);
 const pid = service.process.pid!;
 const post = async (path: string, body: unknown): Promise<string> => {
@@ -48,6 +49,15 @@ const load = async (branch: string, ids: readonly number[], version: number): Pr
       branch,
     );
 };
+const measured = async (title: string, [ours, theirs]: readonly [string, string], more = ''): Promise<void> => {
+  for (const query of ['dryrun=T', 'dryrun=T', '']) {
+    const [began, at] = [processorMs(pid), performance.now()];
+    const path = `/pool/records/branch/${encodeURIComponent(ours)}/merge/${encodeURIComponent(theirs)}`;
+    await post(`${path}?${[query, more].filter((part) => part !== '').join('&')}`, {});
+    const cpu = processorMs(pid) - began;
+    console.log(`${cpu.toFixed(0).padStart(7)} ms CPU, ${(performance.now() - at).toFixed(0)} ms  ${title} ${query}`);
+  }
+};
 const all = Array.from({ length: rows }, (_, id) => id);
 const step = Math.max(2, Math.floor(rows / changed));
 try {
@@ -63,6 +73,7 @@ try {
     ['everywhere', scattered, (n: number): string => `id % ${step} == ${n}`],
     ['together', together, (n: number): string => `id >= ${run + n * changed} and id < ${run + (n + 1) * changed}`],
   ] as const) {
+    if (title === 'together' && 2 * changed > rows - run) continue;
     const [ours, theirs] = [`${title}.ours`, `${title}.theirs`];
     for (const [n, branch] of [ours, theirs].entries()) {
       await post('/pool/records', { name: branch, commit: tip });
@@ -73,13 +84,16 @@ try {
         1 + n,
       );
     }
-    for (const query of ['?dryrun=T', '?dryrun=T', '']) {
-      const [began, at] = [processorMs(pid), performance.now()];
-      await post(`/pool/records/branch/${encodeURIComponent(ours)}/merge/${encodeURIComponent(theirs)}${query}`, {});
-      const cpu = processorMs(pid) - began;
-      console.log(`${cpu.toFixed(0).padStart(7)} ms CPU, ${(performance.now() - at).toFixed(0)} ms  ${title} ${query}`);
-    }
+    await measured(title, [ours, theirs]);
   }
+  // Both sides change every record, each another field of it.
+  const sides = ['all.ours', 'all.theirs'];
+  for (const [n, branch] of sides.entries()) {
+    await post('/pool/records', { name: branch, commit: tip });
+    const put = n === 0 ? 'amount:=amount+1.' : 'name:=f"{name}!"';
+    await post(`/pool/records/branch/${branch}/update`, { where: 'true', put });
+  }
+  await measured('all', ['all.ours', 'all.theirs'], 'fields=T');
 } finally {
   client.close();
   await service.stop();

@@ -1,7 +1,7 @@
 /**
  * Takes rows out of objects: those that hold some of them are written anew without them.
  *
- * What is to go is looked up in a table, object by object, or, where it does not fit into memory, sorted into temporary
+ * What is to go is looked up in a table, object by object, or, where that does not fit into memory, sorted into temporary
  * objects and compared with all objects in the order of their keys.
  */
 import assert from 'node:assert';
@@ -61,7 +61,7 @@ export const writeRows = async (
 /** Takes rows out of the objects of a source, which has all of them. */
 export const takeOut = async (rows: RowList, source: ScanSource, given: ApplyTools): Promise<Applied> => {
   if (rows.length === 0) return { removes: [], adds: [] };
-  return rows.isSpilled ? takeMany(rows, source, given) : takeFew(rows.all(), source, given);
+  return rows.isFew ? takeFew(rows.all(), source, given) : takeMany(rows, source, given);
 };
 
 const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: ApplyTools): Promise<Applied> => {

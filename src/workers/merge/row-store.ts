@@ -15,6 +15,9 @@ export interface RowTools {
   readonly signal: AbortSignal;
 }
 
+/** A hash table takes so many times its rows, about, and copies of them. */
+const tableCost = 6;
+
 /** Rows in the order in which they came. `close` frees what they take. */
 export class RowList {
   private readonly tools: RowTools;
@@ -25,8 +28,9 @@ export class RowList {
   constructor(tools: RowTools) {
     this.tools = tools;
   }
-  get isSpilled(): boolean {
-    return this.run !== undefined;
+  /** There is room for a table of its rows as well. */
+  get isFew(): boolean {
+    return !this.run && this.bytes * tableCost <= this.tools.memory.max / 2;
   }
   async add(rows: Vector): Promise<void> {
     if (rows.length === 0) return;
@@ -45,7 +49,7 @@ export class RowList {
     for (const waiting of this.held) await this.run.append(waiting);
     this.free();
   }
-  /** Those of a list that is not spilled. */
+  /** Those of a list that has few. */
   all(): Vector {
     return this.held.length === 0 ? noRows : concat(this.held);
   }
@@ -63,9 +67,6 @@ export class RowList {
     this.held = [];
   }
 }
-
-/** A hash table takes so many times its rows, about, and copies of them. */
-const tableCost = 6;
 
 /** Where rows of a change come from: the two sides of a merge, and what each took away and gave. */
 export const sides = ['oursRemoved', 'oursAdded', 'theirsRemoved', 'theirsAdded'] as const;
