@@ -12,6 +12,7 @@ import { link } from './route.ts';
 import { may } from './session.ts';
 import { ago, count, counted, dateTime, visible } from './text.ts';
 import { used } from './used.ts';
+import { LoadTogether } from './transaction/dialog.tsx';
 import { Views } from './views.tsx';
 import { useDrop } from '../shared/drop.ts';
 
@@ -36,7 +37,7 @@ const sortBy = (by: Column): void => {
 const search = signal('');
 const shownMax = signal(rowsPerStep);
 const dialog = signal<
-  | { readonly kind: 'create' | 'add' }
+  | { readonly kind: 'create' | 'add' | 'together' }
   | { readonly kind: 'rename' | 'delete'; readonly pool: PoolInfo }
   | { readonly kind: 'load'; readonly files: readonly File[] }
   | null
@@ -113,6 +114,17 @@ export const PoolsPage = () => {
           />
         )}
         {all > 1 && <Order />}
+        {pools.value.filter((p) => may('writer', p)).length > 1 && (
+          <button
+            type="button"
+            onClick={() => {
+              dialog.value = { kind: 'together' };
+            }}
+          >
+            <Icon name="upload" />
+            Load together
+          </button>
+        )}
         {mayMake && (
           <button
             type="button"
@@ -218,6 +230,8 @@ const Dialogs = () => {
       return <CreatePool onClose={close} />;
     case 'add':
       return <AddData onClose={close} />;
+    case 'together':
+      return <LoadTogether onClose={close} />;
     case 'rename':
       return <RenamePool pool={value.pool} onClose={close} />;
     case 'delete':
