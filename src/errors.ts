@@ -126,7 +126,7 @@ export const errorTable = {
     text: 'too much is staged: {count} {what}, of at most {limit}; commit it by a transaction, or drop it (DELETE /load/ID)',
   },
   'stage-unknown': absent(
-    'staged load {id} not found: it was committed or dropped, its hour is over, or the service was started since',
+    'staged load {id} not found: it was committed or dropped, its hour is over, its pool was deleted, or the service was started since',
   ),
   'stage-elsewhere': bad('staged load {id} is for {pool}/{branch}'),
   'stage-taken': conflict('staged load {id} is already part of this or another transaction'),

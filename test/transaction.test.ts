@@ -166,6 +166,19 @@ test('a staged load takes nothing that is its commit’s, and can be dropped', a
   expect((await transact(service, [{ pool: 'p', load: [id] }])).status).toBe(404);
 });
 
+test('a staged load goes with its pool: one of the same name is another pool', async () => {
+  const service = await started();
+  const [gone, other] = [await stage(service, 'p', '{id:1}'), await stage(service, 'q', '{id:1}')];
+  await ask(service, 'DELETE', '/pool/p');
+  expect((await service.ask('GET', '/metrics')).body).toMatch(/^lake_staged_loads 1$/m);
+  await ask(service, 'POST', '/pool', { name: 'p' });
+  expect(await transact(service, [{ pool: 'p', load: [gone] }])).toMatchObject({
+    status: 404,
+    answer: { error: expect.stringMatching(/^commits\[0\]: staged load \S+ not found: .*its pool was deleted/) },
+  });
+  expect((await transact(service, [{ pool: 'q', load: [other] }])).status).toBe(200);
+});
+
 test('the same request under its key is done once', async () => {
   const service = await started();
   const commits = [

@@ -90,7 +90,7 @@ export interface LoadStaged {
   readonly untilMs: number;
   readonly outcome: LoadOutcome;
 }
-/** Reads the request's body for a transaction to come. @throws stages-full, and what is wrong with the body */
+/** Reads the request's body for a transaction to come. @throws stages-full, pool-not-found, and what is wrong with the body */
 export const stageRequest = async (call: LoadCall, wanted: WantedLoad): Promise<LoadStaged> => {
   const { pool, branch, upsert } = wanted;
   const { run, read } = beginLoad(call, wanted);
@@ -107,6 +107,8 @@ export const stageRequest = async (call: LoadCall, wanted: WantedLoad): Promise<
         },
       );
     try {
+      // It may have been deleted meanwhile: nothing waits from here until its deletion is heard of.
+      call.service.lake.pool(`0x${pool.config.id}`);
       const { id, untilMs, commit } = call.service.staged.add({
         pool: pool.config,
         branch,

@@ -186,6 +186,9 @@ const serviceOf = (
   const { queryMsMax, queryStatusMs: keepMs } = config;
   const runs = new Runs({ queryMsMax, keepMs, inspect, charts: charts ?? runCharts });
   const staged = new StagedLoads();
+  lake.onEvent(({ kind, poolId }) => {
+    if (kind === 'pool-delete') staged.poolDeleted(poolId);
+  });
   const metrics = startMetrics({ lake, workers, feed, runs, staged, version, poolsMax: config.metricsPoolsMax });
   return {
     config,

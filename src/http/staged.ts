@@ -1,8 +1,8 @@
 /**
  * Loads that were staged: read and on disk, for a transaction to come. Their objects are no commit's yet.
  *
- * - Each lives for an hour and is committed once; one that no transaction took goes, with its files. None survives a
- *   restart: its files are orphans, which the next start removes.
+ * - Each lives for an hour and is committed once; one that no transaction took goes, with its files, as does one whose
+ *   pool is deleted. None survives a restart: its files are orphans, which the next start removes.
  * - While a transaction tries to commit it no other one can; where that comes to nothing it is there as before.
  */
 import assert from 'node:assert';
@@ -125,6 +125,12 @@ export class StagedLoads {
     return entry;
   }
 
+  /** Those of a pool that is gone go with it; one of the same name is another one. */
+  poolDeleted(poolId: Id): void {
+    for (const { id, pool } of [...this.#entries.values()])
+      if (pool.id === poolId)
+        this.#drop(id, new LakeError('load-cancelled', { reason: 'it was staged, and its pool was deleted' }));
+  }
   /** How many there are. */
   get size(): number {
     return this.#entries.size;
