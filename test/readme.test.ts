@@ -91,7 +91,10 @@ describe('commands', () => {
         .replaceAll('http://127.0.0.1:9867', service.address)
         .replaceAll('localhost:9867', service.address.slice(7))
         // Those that ask a service ask the one at 9867 without a word.
-        .replace(/\blake (load|log|diff|branch|tag|merge|revert|reset)(?= )/g, `lake $1 -lake ${service.address}`),
+        .replace(
+          /\blake (load|log|diff|branch|tag|merge|revert|reset|transaction)(?= )/g,
+          `lake $1 -lake ${service.address}`,
+        ),
     );
     if (update) {
       let at = 0;
