@@ -9,9 +9,7 @@
  *   are still being made.
  * - A file of metadata is durable before anybody hears of it.
  */
-import { createHash } from 'node:crypto';
 import { LakeError } from '../errors.ts';
-import { killPoint } from '../lake/kill-points.ts';
 import { base62, parseId, zeroId } from '../lake/ksuid.ts';
 import type { DerivedPool, Id, Lake, LakeEvent, PoolConfig } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
@@ -26,9 +24,10 @@ import type {
 import { describeColumns } from './describe.ts';
 import { fileAt, filesBelow, ManifestCache, type TableFiles } from './files.ts';
 import { metadataJson } from './metadata.ts';
+import { MetadataFiles } from './metadata-files.ts';
 import { type Pin, pinOf } from './pins.ts';
 import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
-import { metadataRow, namesOf, readMetadata } from './rows.ts';
+import { namesOf } from './rows.ts';
 import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import { type Render, type RenderTurns, Table } from './table.ts';
@@ -76,6 +75,7 @@ export class LakeCatalogue implements IcebergCatalogue {
   private readonly open = new Map<Id, Table>();
   private readonly answered = new Map<string, Answered>();
   private readonly manifests = new ManifestCache();
+  private readonly metadataFiles = new MetadataFiles(() => this.files);
   private readonly turns: RenderTurns;
   private readonly background = new Set<Promise<void>>();
   private readonly waitMs: number;
@@ -349,18 +349,8 @@ export class LakeCatalogue implements IcebergCatalogue {
     return { ...(await this.keep(table, json)), isWhole };
   }
 
-  /** Metadata are a file, for engines that read them there; its name says what is in it. */
   private async keep(table: Table, json: string): Promise<IcebergMetadata> {
-    const bytes = Buffer.from(json, 'utf8');
-    const digest = createHash('sha256').update(bytes).digest('hex').slice(0, zeroId.length);
-    // Those of two tables never are the same: their ids are in there.
-    if (!readMetadata(table.pool, digest)) {
-      await this.files.delete(digest);
-      await this.files.put(digest, bytes);
-      killPoint('iceberg: metadata made');
-      await table.pool.write([metadataRow(digest, { bytes: bytes.length, ms: Date.now() })]);
-      killPoint('iceberg: metadata named');
-    }
+    const digest = await this.metadataFiles.keep(table.pool, json);
     return {
       etag: `"${digest}"`,
       location: `${base62(table.pool.config.id)}/${namesOf.metadata(digest)}`,

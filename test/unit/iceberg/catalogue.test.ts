@@ -90,6 +90,22 @@ test('what a commit added is told as added by it: engines read what came between
   ]);
 });
 
+test('many who ask at once for what nobody has asked for get one file of metadata, and the same', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  for (let round = 0; round < 3; round++) {
+    await lake.load(pool, rows(round * 10, round * 10 + 10));
+    const asked = Array.from({ length: 6 }, () => lake.catalogue.load('p', {}));
+    const answers = (await Promise.all(asked)).map((answer) => (typeof answer === 'object' ? answer : undefined));
+    // Files of earlier commits and merged ones may come in between; what is named is there.
+    for (const answer of answers) {
+      const bytes = await bytesAt(lake.catalogue, `s3://lake/${answer!.location}`);
+      expect(bytes.toString()).toBe(answer!.json);
+    }
+    await checkAll(lake, pool);
+  }
+});
+
 test('the files hold the rows', async () => {
   const lake = await openTableLake(await folder());
   const pool = await poolOf(lake);
