@@ -1,7 +1,7 @@
 /** `lake clone`: copies a lake as it is at one moment, between folders and buckets: its backup, and the way back. */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { type LakePlace, parseClone } from '../config/clone.ts';
 import { ConfigError } from '../config/options.ts';
 import { openLake } from '../lake/lake.ts';
@@ -36,12 +36,15 @@ const nameOf = (place: LakePlace): string => ('folder' in place ? place.folder :
 const intoFolder = async (from: LakePlace, folder: string, cwd: string): Promise<Cloned> => {
   if (existsSync(folder) && readdirSync(folder).length > 0)
     throw new ConfigError(`${folder} is not empty: a lake is cloned into a folder or prefix of its own`);
-  makeFolder(folder);
   if ('folder' in from) {
     const source = lakeFolder(cwd, from.folder);
     checkThere(source);
+    if (`${folder}${sep}`.startsWith(`${source}${sep}`))
+      throw new ConfigError(`${folder} is in ${source}: a lake is cloned into a folder or prefix of its own`);
+    makeFolder(folder);
     return cloneFolder(source, folder);
   }
+  makeFolder(folder);
   const bucket = openBucket(await addressOf(from.store));
   try {
     return await cloneBucket(bucket, folder);

@@ -1,13 +1,15 @@
 /**
  * Copies of a lake as it is at one moment, from a folder or a bucket, whether a service has it open or not.
  *
- * A folder that is in use is read as it is on the disk: its base, its log, then the objects that these name. Where a
- * service has taken away what was still to be read, all is read again.
+ * A folder that is in use is read as it is on the disk: its base and log, at once its objects, and then which of them
+ * these name. Where a service has taken away what was still to be read, base and log are read again, and the objects that
+ * came meanwhile: each attempt has less to copy.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
+import { isId } from '../ksuid.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
 import { baseFolder, logFolder } from '../log/reader.ts';
 import { objectKey } from '../objects/fetched.ts';
@@ -52,7 +54,10 @@ export const cloneBucket = async (bucket: Bucket, to: string): Promise<Cloned> =
   return { record, objects: ids.length };
 };
 
-/** Makes a folder with all of another folder's lake. @throws lake-unreadable, object-missing */
+/**
+ * Makes a folder with all of another folder's lake; what was made of it is gone if that fails.
+ * @throws lake-unreadable, object-missing
+ */
 export const cloneFolder = async (from: string, to: string): Promise<Cloned> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -60,7 +65,9 @@ export const cloneFolder = async (from: string, to: string): Promise<Cloned> => 
     } catch (fault) {
       for (const folder of [logFolder(to), baseFolder(to), tablesFolder(to)])
         rmSync(folder, { recursive: true, force: true });
-      if (attempt === attemptsMax) throw fault;
+      if (attempt < attemptsMax) continue;
+      rmSync(objectsFolder(to), { recursive: true, force: true });
+      throw fault;
     }
   }
 };
@@ -74,21 +81,51 @@ const copyFolder = async (from: string, to: string): Promise<Cloned> => {
       for (const name of readdirSync(source))
         if (/^\d+$/.test(name)) copyFileSync(join(source, name), join(target, name));
     }
-  const { tables } = await openTables({ directory: to });
-  const isWhole = await tables.close();
-  if (isWhole) markClosed(tablesFolder(to));
-  const { ids, record } = await namedObjects(to);
-  for (const id of ids) {
+  // At once: a vacuum may take some while the tables are made. Those that this log names were whole when it was read.
+  const added = copyObjects(from, to);
+  let named: Awaited<ReturnType<typeof namedObjects>> = { ids: [], record: 0 };
+  try {
+    const { tables } = await openTables({ directory: to });
+    const isWhole = await tables.close();
+    if (isWhole) markClosed(tablesFolder(to));
+    named = await namedObjects(to);
+  } finally {
+    // Others may be half of one, or go: the next attempt copies them again if its log names them.
+    const ids = new Set(named.ids);
+    for (const id of added) if (!ids.has(id)) rmSync(objectPath(to, id));
+  }
+  // One that a service has vacuumed meanwhile, or that is in its bucket alone.
+  for (const id of named.ids) if (!existsSync(objectPath(to, id))) throw new LakeError('object-missing', { id });
+  const ids = new Set(named.ids);
+  // Of an earlier attempt, and gone since.
+  for (const id of objectsIn(to)) if (!ids.has(id)) rmSync(objectPath(to, id));
+  return { record: named.record, objects: ids.size };
+};
+
+/** Copies the objects that are not there yet; those that go meanwhile are left out. Gives their ids. */
+const copyObjects = (from: string, to: string): readonly Id[] => {
+  const added: Id[] = [];
+  for (const id of objectsIn(from)) {
     const path = objectPath(to, id);
     if (existsSync(path)) continue;
     mkdirSync(dirname(path), { recursive: true });
-    // One that a service has vacuumed meanwhile, or that is in its bucket alone.
-    if (!existsSync(objectPath(from, id))) throw new LakeError('object-missing', { id });
-    copyFileSync(objectPath(from, id), path);
+    try {
+      copyFileSync(objectPath(from, id), path);
+      added.push(id);
+    } catch (fault) {
+      if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
+    }
   }
-  return { record, objects: ids.length };
+  return added;
 };
-
+const objectsFolder = (directory: string): string => join(directory, 'objects');
+/** Ids of the objects that have files in a lake's folder; those that go meanwhile may be among them. */
+function* objectsIn(directory: string): Iterable<Id> {
+  const folder = objectsFolder(directory);
+  if (!existsSync(folder)) return;
+  for (const part of readdirSync(folder, { withFileTypes: true }))
+    if (part.isDirectory()) for (const id of readdirSync(join(folder, part.name))) if (isId(id)) yield id;
+}
 /** Objects of a bucket, as a check of a folder that was made from it asks for them. */
 export const bucketFiles = (bucket: Bucket): ObjectFiles => ({
   delete: () => Promise.reject(new Error('nothing is changed')),
