@@ -302,6 +302,8 @@ describe('signatures', () => {
     expect(await send(good, { to: `${path}?x-id=GetObject` })).toBe(wrong);
     expect(await send({ ...good, 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD' })).toBe(wrong);
     expect(await send(changed((text) => text.replace(/.$/, (c) => (c === '0' ? '1' : '0'))))).toBe(wrong);
+    for (const name of ['__proto__', 'constructor', 'x-absent'])
+      expect(await send(changed((text) => text.replace('SignedHeaders=', `SignedHeaders=${name};`)))).toBe(wrong);
     expect(await send(signedHeaders(url, events, { service: 'ec2' }))).toBe('400 AuthorizationHeaderMalformed');
     expect(await send(signedHeaders(url, events, { region: 'eu-lake-1' }))).toBe('200 undefined');
     for (const change of [

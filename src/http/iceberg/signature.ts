@@ -156,6 +156,8 @@ const isSignature = async (
   secretAccessKey: string,
 ): Promise<boolean> => {
   const { accessKeyId, region, service, signedHeaders, payloadHash, dateMs } = signature;
+  // A name such as `constructor` is one of the object itself.
+  if (!signedHeaders.every((name) => Object.hasOwn(headers, name))) return false;
   const signer = new SignatureV4({
     credentials: { accessKeyId, secretAccessKey },
     region,
