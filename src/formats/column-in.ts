@@ -31,7 +31,11 @@ import {
   take,
   uniformType,
 } from '../vectors/vector.ts';
+<<<<<<< HEAD
 import { unionOfOne } from '../vectors/unions.ts';
+=======
+import type { Losses } from './decimals.ts';
+>>>>>>> d0f562dc (Of a key that a map of Parquet or Arrow has several times the last value is kept, as Parquet's specification has it, and the load's answer says so: it was the first, in silence)
 import { BytesFault } from './type-bytes.ts';
 
 const two32 = 4294967296;
@@ -288,8 +292,17 @@ export const unionVector = (tags: Uint32Array, slots: Uint32Array, columns: read
   };
 };
 
-/** A map a row, its entries brought into canonical order; of equal keys the first stays. */
-export const mapVector = (rows: number, offsets: Uint32Array, keys: Vector, values: Vector): MapVector => {
+/**
+ * A map a row, its entries brought into canonical order; of equal keys the last stays, as Parquet's specification has it.
+ * `losses`: told of those.
+ */
+export const mapVector = (
+  rows: number,
+  offsets: Uint32Array,
+  keys: Vector,
+  values: Vector,
+  losses?: Losses,
+): MapVector => {
   const keyType = uniformType(keys)!;
   const type = mapType(keyType, uniformType(values)!);
   const index = new Uint32List();
@@ -303,6 +316,7 @@ export const mapVector = (rows: number, offsets: Uint32Array, keys: Vector, valu
     } else {
       const order = canonicalOrder(keyType, keys, start, end);
       changed ||= order.some((at, k) => at !== start + k) || order.length < end - start;
+      if (order.length < end - start) losses?.tellRepeatedKey();
       for (const at of order) index.push(at);
     }
     ends[i + 1] = index.length;
@@ -321,5 +335,7 @@ const canonicalOrder = (type: Type, keys: Vector, start: number, end: number): r
   const coded: { readonly at: number; readonly bytes: Uint8Array }[] = [];
   for (let at = start; at < end; at++) coded.push({ at, bytes: encodeBody(type, dataAt(keys, at)) });
   coded.sort((a, b) => compareBytes(a.bytes, b.bytes));
-  return coded.filter((c, k) => k === 0 || compareBytes(coded[k - 1].bytes, c.bytes) !== 0).map((c) => c.at);
+  return coded
+    .filter((c, k) => k === coded.length - 1 || compareBytes(c.bytes, coded[k + 1].bytes) !== 0)
+    .map((c) => c.at);
 };

@@ -48,18 +48,21 @@ export interface DecimalType {
   readonly precision: number;
 }
 
-/** What a column's reader is told of digits that were lost: nothing is looked at any more once they were. */
-export interface LostDigits {
+/** What a column's reader is told of what was lost: digits are not looked at any more once some were. */
+export interface Losses {
   isTold: boolean;
   tell(type: DecimalType, first: string): void;
+  /** A map has a key several times. */
+  tellRepeatedKey(): void;
 }
 
 /** Tells what the columns of one file lose. */
-export const lostDigitsOf = (format: string, warn: (text: string) => void): ((column: string) => LostDigits) => {
-  const columns = new Map<string, LostDigits>();
+export const lossesOf = (format: string, warn: (text: string) => void): ((column: string) => Losses) => {
+  const columns = new Map<string, Losses>();
   return (column) => {
     let lost = columns.get(column);
     if (!lost) {
+      let isRepeatTold = false;
       lost = {
         isTold: false,
         tell({ precision, scale }, first) {
@@ -67,6 +70,11 @@ export const lostDigitsOf = (format: string, warn: (text: string) => void): ((co
           warn(
             `${format}: column ${column}: decimal(${precision},${scale}) is kept as float64, which does not hold all of its digits (first: ${first})`,
           );
+        },
+        tellRepeatedKey() {
+          if (isRepeatTold) return;
+          isRepeatTold = true;
+          warn(`${format}: column ${column}: a map has a key several times, and keeps the last value of it`);
         },
       };
       columns.set(column, lost);
@@ -88,7 +96,7 @@ const decimalsOf = (
   type: DecimalType,
   integers: Float64Array,
   exact: (i: number) => bigint,
-  lost: LostDigits | undefined,
+  lost: Losses | undefined,
 ): Vector => {
   const { scale, precision } = type;
   const by = Number(`1e${Math.abs(scale)}`);
@@ -176,14 +184,14 @@ export const alikeDecimals = (parts: readonly Vector[]): readonly Vector[] => {
 };
 
 /** Decimals of integers of 32 bits. */
-export const decimalsOf32 = (type: DecimalType, values: Int32Array, lost?: LostDigits): Vector =>
+export const decimalsOf32 = (type: DecimalType, values: Int32Array, lost?: Losses): Vector =>
   decimalsOf(type, Float64Array.from(values), (i) => BigInt(values[i]!), lost);
 
 /** Decimals of integers of 64 bits. */
 export const decimalsOf64 = (
   type: DecimalType,
   values: Float64Array | BigInt64Array | BigUint64Array,
-  lost?: LostDigits,
+  lost?: Losses,
 ): Vector => {
   const integers =
     values instanceof Float64Array ? Float64Array.from(values) : Float64Array.from(values as BigInt64Array, Number);
@@ -194,12 +202,7 @@ export const decimalsOf64 = (
  * Decimals of integers in two's complement, the most significant byte first. @throws BytesFault for integers that are
  * too long
  */
-export const decimalsOfRuns = (
-  type: DecimalType,
-  { offsets, bytes }: Runs,
-  rows: number,
-  lost?: LostDigits,
-): Vector => {
+export const decimalsOfRuns = (type: DecimalType, { offsets, bytes }: Runs, rows: number, lost?: Losses): Vector => {
   const wide = (i: number): bigint => wideInteger(bytes, offsets[i]!, offsets[i + 1]!);
   const integers = new Float64Array(rows);
   for (let i = 0; i < rows; i++) integers[i] = nearInteger(bytes, offsets[i]!, offsets[i + 1]!);
@@ -207,7 +210,7 @@ export const decimalsOfRuns = (
 };
 
 /** Decimals of integers of `words.length` times 64 bits, each as pairs of 32-bit words, the lowest pair first. */
-export const decimalsOfWords = (type: DecimalType, words: readonly Int32Array[], lost?: LostDigits): Vector => {
+export const decimalsOfWords = (type: DecimalType, words: readonly Int32Array[], lost?: Losses): Vector => {
   const [low, ...others] = words;
   const rows = low!.length >> 1;
   const integers = new Float64Array(rows);

@@ -39,7 +39,7 @@ import {
 import { type Column, type ColumnType, distinctNames, nanosOf } from '../column-types.ts';
 import type { Hold, RowWindows } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { type LostDigits, decimalsOfWords } from '../decimals.ts';
+import { type Losses, decimalsOfWords } from '../decimals.ts';
 import { type Buffer, type BufferOptions, Buffers } from './buffers.ts';
 import type { FlatTable } from './flat-read.ts';
 import type { Message } from './messages.ts';
@@ -63,7 +63,7 @@ const beginning: Places = { node: 0, place: 0, variadic: 0 };
 /** What a batch takes besides its message. `hold`: charges bytes of the rows that are read. */
 interface BatchOptions extends BufferOptions {
   readonly dictionaries: Dictionaries /** Of a column: told of decimals whose digits do not fit. */;
-  readonly lost?: ((column: string) => LostDigits) | undefined;
+  readonly lost?: ((column: string) => Losses) | undefined;
 }
 
 /** Digits of whole numbers that may be floats; those with more keep all of them as words, as in the reference. */
@@ -87,7 +87,7 @@ export class BatchReader {
   private hold: Hold = () => undefined;
   private readonly lostOf: BatchOptions['lost'];
   /** Of the column that is read. */
-  private lost: LostDigits | undefined;
+  private lost: Losses | undefined;
 
   /** @throws BytesFault */
   constructor(message: Message, batch: FlatTable, options: BatchOptions) {
@@ -500,9 +500,9 @@ export class BatchReader {
     this.buffer();
     const keys = this.column({ ...key, nullable: false }, start, count);
     const values = this.column(value, start, count);
-    if (!valid) return mapVector(rows, offsets, keys, values);
+    if (!valid) return mapVector(rows, offsets, keys, values, this.lost);
     const runs = pickedRuns(offsets, valid);
-    return mapVector(valid.length, runs.offsets, take(keys, runs.index), take(values, runs.index));
+    return mapVector(valid.length, runs.offsets, take(keys, runs.index), take(values, runs.index), this.lost);
   }
 
   private union(type: Extract<ColumnType, { kind: 'union' }>, from: number, rows: number, length: number): Vector {

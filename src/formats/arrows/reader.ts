@@ -7,7 +7,7 @@ import { cutBySize } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { Column } from '../column-types.ts';
-import { type LostDigits, lostDigitsOf } from '../decimals.ts';
+import { type Losses, lossesOf } from '../decimals.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
 import { type RowWindowOptions, RowWindows, batchBytesMax } from '../row-windows.ts';
@@ -26,7 +26,7 @@ export async function* readArrows(input: AsyncIterable<Uint8Array>, options: Rea
   const { batchRows } = readLimits(options);
   const bytesMax = options.arrowBodyBytesMax ?? bodyBytesMax;
   const messages = new MessageReader(input, bytesMax, options);
-  const lost = options.warn && lostDigitsOf('arrows', options.warn);
+  const lost = options.warn && lossesOf('arrows', options.warn);
   let values = 0;
   let stream: Stream | undefined;
   try {
@@ -95,7 +95,7 @@ const columnsOf = (message: Message): readonly Column[] => {
 
 /** `lost`: of a column, told of decimals whose digits do not fit. */
 interface StreamOptions extends BufferOptions {
-  readonly lost?: ((column: string) => LostDigits) | undefined;
+  readonly lost?: ((column: string) => Losses) | undefined;
 }
 /** Of the windows that rows are read in. */
 type WindowOptions = Pick<RowWindowOptions, 'batchRows' | 'turn'>;

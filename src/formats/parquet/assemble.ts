@@ -8,10 +8,16 @@ import { arrayType } from '../../vectors/type.ts';
 import { type Vector, uniformType } from '../../vectors/vector.ts';
 import { mapVector, withNulls } from '../column-in.ts';
 import { distinctNames } from '../column-types.ts';
+import type { Losses } from '../decimals.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { Entries } from './open-page.ts';
 import { type Content, type Node, leavesOf } from './plan.ts';
 
+/** What a column is made of. `losses`: told of what its values lose. */
+interface Chunks {
+  readonly of: (leaf: number) => Entries;
+  readonly losses?: Losses | undefined;
+}
 /** Rows of the node are entries up to this repetition and from this definition on. */
 interface Context {
   readonly repetition: number;
@@ -19,29 +25,28 @@ interface Context {
 }
 
 /** The rows of a column. @throws BytesFault for leaves that contradict each other */
-export const assemble = (node: Node, chunkOf: (leaf: number) => Entries): Vector =>
-  build(node, { repetition: 0, definition: 0 }, chunkOf);
+export const assemble = (node: Node, chunks: Chunks): Vector => build(node, { repetition: 0, definition: 0 }, chunks);
 
-const build = (node: Node, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
+const build = (node: Node, context: Context, chunks: Chunks): Vector => {
   const first = leavesOf(node)[0];
   if (!first) throw new BytesFault(`column ${node.name} has nothing in it`);
-  if (!node.optional) return inside(node.content, context, chunkOf);
-  const dense = inside(node.content, { ...context, definition: node.definition }, chunkOf);
-  const { rows, valid } = rowsOf(chunkOf(first.index), context, node.definition);
+  if (!node.optional) return inside(node.content, context, chunks);
+  const dense = inside(node.content, { ...context, definition: node.definition }, chunks);
+  const { rows, valid } = rowsOf(chunks.of(first.index), context, node.definition);
   if (dense.length !== (valid?.length ?? rows)) throw contradiction(node.name);
   return withNulls(dense, rows, valid);
 };
 
-const inside = (content: Content, context: Context, chunkOf: (leaf: number) => Entries): Vector => {
+const inside = (content: Content, context: Context, chunks: Chunks): Vector => {
   switch (content.kind) {
     case 'leaf':
-      return chunkOf(content.index).values;
+      return chunks.of(content.index).values;
     case 'struct': {
       const names = distinctNames(content.fields.map((f) => f.name));
       const fields = content.fields.map((f, k) => ({
         name: names[k],
         optional: false,
-        values: build(f, context, chunkOf),
+        values: build(f, context, chunks),
       }));
       const rows = fields[0].values.length;
       if (fields.some((f) => f.values.length !== rows)) throw contradiction(names[0]);
@@ -49,18 +54,18 @@ const inside = (content: Content, context: Context, chunkOf: (leaf: number) => E
     }
     case 'list': {
       const { item, itemDefinition: definition, repetition } = content;
-      const items = build(item, { repetition, definition }, chunkOf);
-      const offsets = runsOf(chunkOf(leavesOf(item)[0].index), context, { repetition, definition });
+      const items = build(item, { repetition, definition }, chunks);
+      const offsets = runsOf(chunks.of(leavesOf(item)[0].index), context, { repetition, definition });
       if (offsets[offsets.length - 1] !== items.length) throw contradiction(item.name);
       return { form: 'list', type: arrayType(uniformType(items)!), length: offsets.length - 1, offsets, items };
     }
     case 'map': {
       const { key, value, itemDefinition: definition, repetition } = content;
-      const keys = build(key, { repetition, definition }, chunkOf);
-      const values = build(value, { repetition, definition }, chunkOf);
-      const offsets = runsOf(chunkOf(leavesOf(key)[0].index), context, { repetition, definition });
+      const keys = build(key, { repetition, definition }, chunks);
+      const values = build(value, { repetition, definition }, chunks);
+      const offsets = runsOf(chunks.of(leavesOf(key)[0].index), context, { repetition, definition });
       if (keys.length !== values.length || offsets[offsets.length - 1] !== keys.length) throw contradiction(key.name);
-      return mapVector(offsets.length - 1, offsets, keys, values);
+      return mapVector(offsets.length - 1, offsets, keys, values, chunks.losses);
     }
   }
 };

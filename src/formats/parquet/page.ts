@@ -10,7 +10,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { Place } from './decode.ts';
 import { type OpenPage, type PageParts, openPage } from './open-page.ts';
 import { type PageHeader, pageKind } from './page-header.ts';
-import type { LostDigits } from '../decimals.ts';
+import type { Losses } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, valuesVector } from './values.ts';
 
@@ -28,7 +28,7 @@ export interface PageContext {
   readonly codec: Codec | 'none';
   readonly memory: ReadMemory /** Of the column, in errors. */;
   readonly name: string;
-  readonly lost?: LostDigits | undefined;
+  readonly lost?: Losses | undefined;
 }
 
 /** The values of a dictionary's page. @throws BytesFault, LakeError format-memory */

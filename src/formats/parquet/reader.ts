@@ -13,7 +13,7 @@ import { ReadMemory } from '../read-memory.ts';
 import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { lostDigitsOf } from '../decimals.ts';
+import { lossesOf } from '../decimals.ts';
 import { planOf } from './plan.ts';
 import { readGroup } from './row-group.ts';
 
@@ -27,7 +27,7 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
   const { batchRows } = readLimits(options);
   const { memory = new ReadMemory() } = options;
   const file = new Spool({ memory, scratch: options.scratch, format: 'parquet', what: 'file' });
-  const lost = options.warn && lostDigitsOf('parquet', options.warn);
+  const lost = options.warn && lossesOf('parquet', options.warn);
   let values = 0;
   let contentBytes = 0;
   try {

@@ -16,7 +16,7 @@ import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
-import type { LostDigits } from '../decimals.ts';
+import type { Losses } from '../decimals.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './open-page.ts';
 
@@ -33,7 +33,7 @@ interface GroupOptions {
   readonly memory: ReadMemory;
   readonly batchRows: number;
   readonly turn?: ReadOptions['turn'];
-  readonly lost?: ((column: string) => LostDigits) | undefined;
+  readonly lost?: ((column: string) => Losses) | undefined;
 }
 
 /** Batches of a row group's rows. @throws BytesFault, LakeError format-memory */
@@ -142,7 +142,8 @@ class GroupReader {
         }
         this.pageBytes += chunk.held;
       }
-      const v = assemble(this.options.columns[k]!, (leaf) => taken.get(leaf)!);
+      const losses = this.options.lost?.(this.names[k]!);
+      const v = assemble(this.options.columns[k]!, { of: (leaf) => taken.get(leaf)!, losses });
       if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
       return v;
     });

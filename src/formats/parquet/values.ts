@@ -17,7 +17,7 @@ import {
   decodeSplit,
   plainBytes,
 } from './decode.ts';
-import { type LostDigits, decimalsOf32, decimalsOf64, decimalsOfRuns } from '../decimals.ts';
+import { type Losses, decimalsOf32, decimalsOf64, decimalsOfRuns } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
 
 /** Numbers of the encodings. */
@@ -34,7 +34,7 @@ export const encodings = {
 } as const;
 
 /** `count` values, none of them null. `lost`: told of decimals whose digits do not fit. @throws BytesFault */
-export const valuesVector = (leaf: Leaf, encoding: number, p: Place, count: number, lost?: LostDigits): Vector => {
+export const valuesVector = (leaf: Leaf, encoding: number, p: Place, count: number, lost?: Losses): Vector => {
   const { meaning } = leaf;
   if (meaning.kind === 'null') return nulls(count);
   switch (leaf.physical) {
@@ -135,7 +135,7 @@ const words = <A>(
   count: number,
 ): A => new kind(bytes.buffer, bytes.byteOffset, count);
 
-const int32Vector = (leaf: Leaf, values: Int32Array, lost: LostDigits | undefined): Vector => {
+const int32Vector = (leaf: Leaf, values: Int32Array, lost: Losses | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'date':
@@ -165,7 +165,7 @@ const narrowed = (
   if (bits === 16) return signed ? Int16Array.from(values) : Uint16Array.from(values);
   return signed ? values : new Uint32Array(values.buffer, values.byteOffset, values.length);
 };
-const int64Vector = (leaf: Leaf, pairs: Int32Array, lost: LostDigits | undefined): Vector => {
+const int64Vector = (leaf: Leaf, pairs: Int32Array, lost: Losses | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'timestamp': {
@@ -200,7 +200,7 @@ const int96Pairs = (bytes: Uint8Array, count: number): Int32Array => {
   return new Int32Array(out.buffer);
 };
 
-const runsMeaning = (leaf: Leaf, { offsets, bytes }: Runs, rows: number, lost: LostDigits | undefined): Vector => {
+const runsMeaning = (leaf: Leaf, { offsets, bytes }: Runs, rows: number, lost: Losses | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
     case 'string':

@@ -8,7 +8,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import { exactOf, unitsAt } from '../../../src/vectors/decimal.ts';
 import { type Value, floatValue, underValue } from '../../../src/vectors/value.ts';
-import { readValues, written } from '../../support/convert.ts';
+import { convert, readValues, written } from '../../support/convert.ts';
 import { lacksPython, pythonOnce } from '../../support/python.ts';
 
 type Physical = 'INT32' | 'INT64' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';
@@ -130,9 +130,21 @@ def write(name, table):
 d = pa.array([D('1.50'), None, D('12345678901234567.89')], pa.decimal128(30, 2))
 t = pa.table({'a': d, 'b': pa.array([D('7'), None, D('8')], pa.decimal128(30, 0)), 'l': pa.array([[D('1.50')], [], None], pa.list_(pa.decimal128(30, 2)))})
 write('d.arrows', t)
+m = pa.array([[('b', 1), ('a', 2), ('b', 3), ('b', None)], None, [('a', 4)]], pa.map_(pa.string(), pa.int64()))
+write('m.arrows', pa.table({'m': m}))
+pq.write_table(pa.table({'m': m}), 'm.parquet', row_group_size=1)
 write('wide.arrows', pa.table({'w': pa.array([D('123456789012345678901234567890123456789012.34')] * 2, pa.decimal256(76, 2))}))
 pq.write_table(t, 'd.parquet', row_group_size=1)
 `);
+  test('of a key that a map has several times the last value is kept, which is told once', async () => {
+    for (const format of ['arrows', 'parquet'] as const) {
+      const bytes = made().file(`m.${format}`);
+      const { output } = await convert(bytes, { from: format, to: 'json' });
+      expect(output).toBe('{"m":{"a":2,"b":null}}\n{"m":null}\n{"m":{"a":4}}\n');
+      const { warnings } = await readWarned(bytes, format);
+      expect(warnings).toEqual([`${format}: column m: a map has a key several times, and keeps the last value of it`]);
+    }
+  });
   test('those of more than 38 digits are rounded, which is told once', async () => {
     expect((await readWarned(made().file('wide.arrows'), 'arrows')).warnings).toEqual([
       'arrows: column w: decimal(76,2) is kept as float64, which does not hold all of its digits (first: 123456789012345678901234567890123456789012.34)',
