@@ -29,7 +29,7 @@ const bytesText = (bytes: Uint8Array): string =>
 
 /**
  * The value as SUP text on one line. @throws RangeError, TypeError for what the data model has no type for: functions,
- * symbols, cycles.
+ * symbols, cycles, promises, buffers other than Uint8Array.
  */
 export const supText = (value: unknown, within: readonly object[] = []): string => {
   switch (typeof value) {
@@ -66,9 +66,13 @@ const objectText = (value: object, within: readonly object[]): string => {
   const path = [...within, value];
   const inner = (each: unknown): string => supText(each, path);
   if (value instanceof ErrorValue) return `error(${inner(value.value)})`;
-  if (Array.isArray(value)) return `[${value.map(inner).join(',')}]`;
+  // A hole in an array is null, as undefined is.
+  if (Array.isArray(value)) return `[${Array.from(value, inner).join(',')}]`;
   if (value instanceof Set) return `|[${[...value].map(inner).join(',')}]|`;
   if (value instanceof Map) return `|{${[...value].map(([key, each]) => `${inner(key)} :${inner(each)}`).join(',')}}|`;
+  // What keeps its value elsewhere (promises, errors, buffers) would be an empty record.
+  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  if (kind !== 'Object') throw new TypeError(`a ${kind} has no type in the lake`);
   return `{${Object.entries(value)
     .flatMap(([name, each]) => (each === undefined ? [] : [`${nameText(name)}:${inner(each)}`]))
     .join(',')}}`;

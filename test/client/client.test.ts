@@ -145,6 +145,7 @@ describe('values', () => {
         bytes: new Uint8Array([1]),
         address: new Address('1.2.3.4'),
         list: [1, [2]],
+        holes: Object.assign([], { 1: 'x' }),
         set: new Set([1]),
         map: new Map([[new Address('::1'), 'v']]),
       },
@@ -160,12 +161,23 @@ describe('values', () => {
         bytes: new Uint8Array([1]),
         address: new Address('1.2.3.4'),
         list: [1n, [2n]],
+        holes: [null, 'x'],
         set: new Set([1n]),
         map: new Map([[new Address('::1'), 'v']]),
       },
       { k: 3n, 'odd name': { '1': true }, error: new ErrorValue('no') },
     ]);
     await expect(main.insert([{ k: 1, run: () => 1 }])).rejects.toThrow('a function has no type in the lake');
+    // What keeps its value elsewhere is no empty record.
+    for (const value of [
+      Promise.resolve(1),
+      new Error('x'),
+      /x/,
+      new ArrayBuffer(2),
+      new Float64Array(1),
+      new URL('a:b'),
+    ])
+      await expect(main.insert([{ k: 1, value }])).rejects.toThrow('has no type in the lake');
     const round: unknown[] = [];
     round.push(round);
     await expect(main.insert(round)).rejects.toThrow('holds itself');
