@@ -102,6 +102,7 @@ def test_python_types_are_taken():
     same([row["at"], row["naive"], row["day"]], [midnight] * 3)
     same([row["span"], row["id"], row["pair"], row["set"]], [timedelta(milliseconds=5), str(uuid.UUID(int=7)), [1, 2], Set([5])])
     raises(ValueError, lambda: pool.branch().load([{"k": 2**64}]))
+    raises(ValueError, lambda: pool.branch().load([{"k": timedelta.max}]))
     raises(TypeError, lambda: pool.branch().load([{"k": object()}]))
     raises(TypeError, lambda: pool.branch().load("file.csv"))
     raises(TypeError, lambda: pool.branch().load({"k": 1}))
@@ -323,6 +324,26 @@ def test_what_cannot_be_sent_twice_needs_no_old_connection():
         connection.sock.shutdown(2)
     main.load({"k": i} for i in range(3))
     same(len(main.rows().rows()), 3)
+
+
+def test_frames_moments():
+    """What has nanoseconds keeps them, in the types of NumPy and pandas too."""
+    import numpy
+    import pandas
+
+    pool = fresh()
+    at = "2026-01-01T00:00:00.123456789"
+    times = [pandas.Timestamp(at, tz="UTC"), numpy.datetime64(at), numpy.array([at, "NaT"], dtype="M8[ns]")]
+    spans = [pandas.Timedelta("1ns"), pandas.Timedelta("-1ns"), numpy.timedelta64(5, "ns"), numpy.timedelta64(5, "s")]
+    none = [pandas.NaT, numpy.datetime64("NaT"), numpy.timedelta64("NaT")]
+    pool.branch().load([{"k": 1, "times": times, "spans": spans, "none": none}])
+    row = pool.branch().rows().first()
+    time = Time.parse(at + "Z")
+    same(row["times"], [time, time, [time, None]])
+    same(row["spans"], [Duration.of(1), Duration.of(-1), Duration.of(5), Duration.parse("5s")])
+    same(row["none"], [None] * 3)
+    raises(ValueError, lambda: pool.branch().load([{"k": numpy.datetime64("9999-01-01")}]))
+    raises(TypeError, lambda: pool.branch().load([{"k": numpy.longdouble("1.1")}]))
 
 
 def test_frames_both_ways():

@@ -245,11 +245,12 @@ def sup_text(value: Any) -> str:
     if isinstance(value, float):
         return _float_text(value)
     if isinstance(value, datetime):
-        return _time_text(nanoseconds_of(value))
+        # pandas has one that is none, and unlike itself.
+        return _time_text(nanoseconds_of(value)) if value == value else "null"
     if isinstance(value, date):
         return f"{value.isoformat()}T00:00:00Z"
     if isinstance(value, timedelta):
-        return _duration_text(value.nanoseconds if isinstance(value, Duration) else value // _MICROSECOND * 1000)
+        return _span_text(value.nanoseconds if isinstance(value, Duration) else _span_of(value))
     if isinstance(value, Decimal):
         return f'"{value}"::=sql_decimal' if value.is_finite() else _float_text(float(value))
     if isinstance(value, UUID):
@@ -268,12 +269,40 @@ def sup_text(value: Any) -> str:
         return "[" + ",".join(map(sup_text, value)) + "]"
     if isinstance(value, ErrorValue):
         return f"error({sup_text(value.value)})"
+    # Times and spans of NumPy, whose plain form has no nanoseconds.
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        return _moment_text(value, kind) if value.shape == () else sup_text(list(value))
     # Numbers and arrays of NumPy.
     for method in ("item", "tolist"):
         plain = getattr(value, method, None)
         if callable(plain) and (method == "tolist" or getattr(value, "shape", None) == ()):
-            return sup_text(plain())
+            inner = plain()
+            if type(inner) is not type(value):
+                return sup_text(inner)
     raise TypeError(f"a value of type {type(value).__name__} has no type in the lake")
+
+
+def _span_of(span: timedelta) -> int:
+    # pandas has them beyond the microseconds.
+    return span // _MICROSECOND * 1000 + int(getattr(span, "nanoseconds", 0))
+
+
+def _span_text(nanoseconds: int) -> str:
+    if not -(2**63) <= nanoseconds < 2**63:
+        raise ValueError(f"a span of {nanoseconds} nanoseconds exceeds 64 bits")
+    return _duration_text(nanoseconds)
+
+
+def _moment_text(value: Any, kind: str) -> str:
+    """A ``datetime64`` or ``timedelta64`` of any unit: ``NaT`` is null."""
+    if value != value:
+        return "null"
+    exact = value.astype(f"{kind}8[ns]")
+    if exact.astype(value.dtype) != value:
+        raise ValueError(f"{value} is outside of the years 1677 to 2262")
+    count = int(exact.astype("int64"))
+    return _time_text(count) if kind == "M" else _span_text(count)
 
 
 def _int_text(value: int) -> str:
