@@ -315,6 +315,7 @@ export const errorTable = {
   },
   'format-limit': { status: 413, kind: 'payload too large', text: '{format}: {what}: more than {limit} bytes{place}' },
   'write-type': bad('type {type}: type cannot be represented in {format} format'),
+  'write-name': bad('field {name}: a name with a tab or a line end cannot be represented in {format} format'),
   'format-too-large': { status: 413, kind: 'payload too large', text: '{format}: {fault}{place}' },
   'write-not-record': bad('{writer} output encountered non-record value: {value}'),
   'write-columns-not-record': bad('{writer}: not a record: {value}'),

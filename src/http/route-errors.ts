@@ -62,6 +62,7 @@ export const dataErrors: Codes = [
 /** A value that the format asked for cannot hold. */
 const valueErrors: Codes = [
   'write-type',
+  'write-name',
   'write-not-record',
   'write-columns-unsupported',
   'write-columns-value',

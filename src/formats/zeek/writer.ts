@@ -122,6 +122,9 @@ class ZeekRows {
     this.started = true;
     this.setPath(path);
     if (this.type === type) return;
+    // What separates names and lines would make other columns, or other rows, of what follows it.
+    const odd = names.find((name) => /[\t\n\r]/.test(name));
+    if (odd !== undefined) throw new LakeError('write-name', { name: JSON.stringify(odd), format: 'zeek' });
     out.text(`${['#fields', ...names].join('\t')}\n${['#types', ...zeekNames].join('\t')}\n`);
     this.type = type;
   }

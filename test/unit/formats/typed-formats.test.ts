@@ -267,6 +267,14 @@ describe('Zeek', () => {
     expect(output.endsWith('#fields\ta\n#types\tint\n1\n')).toBe(true);
     expect(error).toBe('type null: type cannot be represented in zeek format');
   });
+  test.each(['\t', '\n', '\r'])('a name with %j is refused: what follows it would be other columns', async (odd) => {
+    const name = JSON.stringify(`x${odd}#types`);
+    for (const value of [`{a:1,${name}:2}`, `{a:1,b:{${name}:2}}`]) {
+      const { output, error } = await convert(value, { from: 'sup', to: 'zeek' });
+      expect(error).toContain('a name with a tab or a line end cannot be represented in zeek format');
+      expect(output).not.toContain('#fields');
+    }
+  });
   test('arrays in arrays are refused, whatever their names', async () => {
     expect((await convert('{a:[["x"]]}', { from: 'sup', to: 'zeek' })).error).toBe(
       'type [[string]]: type cannot be represented in zeek format',
