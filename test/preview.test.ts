@@ -172,6 +172,20 @@ test('compressed bodies that are cut are read as far as they go', async () => {
 test('a record that the cut ends is not taken for a whole one', async () => {
   expect((await look('ts,n\n1,100\n2,20', '&cut=T')).seen).toMatchObject({ records: 1, rows: ['{ts:1.,n:100.}'] });
   expect((await look('ts,n\n1,100\n2,"a\nb', '&cut=T')).seen).toMatchObject({ records: 1 });
+  // The delimiter shows in the lines that are whole, of inputs that are shorter than what is looked at too.
+  for (const delimiter of [';', '|']) {
+    const text = `ts,n,m\n1,100,a\n2,20,b\n3,3`.replaceAll(',', delimiter);
+    for (let end = text.indexOf('2') + 1; end <= text.length; end++)
+      expect((await look(text.slice(0, end), '&cut=T')).seen).toMatchObject({
+        format: 'csv',
+        why: `the first line has the delimiter '${delimiter}'`,
+        doubts: [],
+        records: end > text.lastIndexOf('\n') + 1 ? 2 : 1,
+        fields: ['ts', 'n', 'm'],
+        fault: null,
+      });
+    expect((await look(text, '&cut=T')).seen.rows).toEqual(['{ts:1.,n:100.,m:"a"}', '{ts:2.,n:20.,m:"b"}']);
+  }
   expect((await look('{"ts":1}\n{"ts":2', '&cut=T')).seen).toMatchObject({ format: 'json', records: 1, fault: null });
   expect((await look('{\n  "ts": 1,\n  "a": [1, 2', '&cut=T')).seen).toMatchObject({
     format: 'json',

@@ -49,7 +49,7 @@ export const detectFormat = async (
   const complaints = new Map<string, string>([['line', 'auto-detection not supported']]);
   for (const trial of trials) {
     const complaint = await complaintOf(trial, ahead, table, options);
-    if (complaint === undefined) return found(trial, ahead, complaints);
+    if (complaint === undefined) return found(trial, ahead, complaints, options);
     if (complaint !== '') complaints.set(trial.name, complaint);
   }
   const names = [...complaints.keys()].sort((a, b) => Number(a === 'jsup') - Number(b === 'jsup') || (a < b ? -1 : 1));
@@ -65,8 +65,9 @@ const found = async (
   { name, why }: Trial,
   ahead: LookAhead,
   complaints: ReadonlyMap<string, string>,
+  options: ReadOptions,
 ): Promise<Detection> => {
-  const { bytes, isWhole } = await seen(ahead);
+  const { bytes, isWhole } = await seen(ahead, options);
   const delimiter = name === 'csv' ? (beginningOf(bytes, isWhole)?.delimiter ?? ',') : undefined;
   return {
     format: name,
@@ -92,7 +93,7 @@ const complaintOf = async (
     if (probe) return await probe(ahead.peek());
     const delimiter =
       trial.name === 'csv'
-        ? (options.csvDelimiter ?? (await shownDelimiter(ahead)) ?? trial.delimiter)
+        ? (options.csvDelimiter ?? (await shownDelimiter(ahead, options)) ?? trial.delimiter)
         : trial.delimiter;
     if (delimiter !== undefined) {
       const fault = await delimiterFault(delimiter, ahead);
@@ -151,14 +152,17 @@ const lineOf = async (ahead: LookAhead, bytesMax = Infinity): Promise<string | u
 /** A row of names that is longer is not looked for quotes. */
 const quotedBytesMax = 64 << 10;
 /** The first bytes, and whether the input has no more. */
-const seen = async (ahead: LookAhead): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> => {
+const seen = async (
+  ahead: LookAhead,
+  { isCut = false }: Pick<ReadOptions, 'isCut'> = {},
+): Promise<{ readonly bytes: Uint8Array; readonly isWhole: boolean }> => {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of ahead.peek()) {
     pieces.push(chunk);
     if ((length += chunk.length) >= beginningBytesMax) break;
   }
-  return { bytes: Buffer.concat(pieces), isWhole: length < beginningBytesMax };
+  return { bytes: Buffer.concat(pieces), isWhole: !isCut && length < beginningBytesMax };
 };
 /** What the input is, where no reader takes it. */
 const hintOf = async (ahead: LookAhead): Promise<string | undefined> => {
@@ -166,8 +170,8 @@ const hintOf = async (ahead: LookAhead): Promise<string | undefined> => {
   return foreignFile(bytes);
 };
 /** The delimiter that the first lines show; a tab is for TSV. */
-const shownDelimiter = async (ahead: LookAhead): Promise<string | undefined> => {
-  const { bytes, isWhole } = await seen(ahead);
+const shownDelimiter = async (ahead: LookAhead, options: ReadOptions): Promise<string | undefined> => {
+  const { bytes, isWhole } = await seen(ahead, options);
   const found = beginningOf(bytes, isWhole);
   return found?.delimiter === '\t' && found.skipped === 0 ? undefined : found?.delimiter;
 };

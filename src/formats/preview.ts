@@ -136,7 +136,7 @@ async function* withoutLast(batches: AsyncIterable<Vector>): AsyncGenerator<Vect
 
 /** Whether it is nothing but the end of the part. */
 const isOfCut = ({ parameters }: LakeError): boolean =>
-  parameters['cut'] === 'sup' || String(parameters['fault']).startsWith(jsonEnds);
+  parameters['cut'] !== undefined || String(parameters['fault']).startsWith(jsonEnds);
 
 /** Where no format is found: with what to do about it. */
 const hinted = (error: unknown, head: Uint8Array): unknown =>

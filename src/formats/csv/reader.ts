@@ -17,7 +17,7 @@ export async function* readCsv(input: AsyncIterable<Uint8Array>, options: ReadOp
   const { csvDelimiter: said, csv: dialect } = options;
   if (said !== undefined && !isDelimiter(said))
     throw new LakeError('format-broken', { format: 'csv', fault: 'invalid field delimiter', place: '', values: 0 });
-  const ahead = await Ahead.of(input);
+  const ahead = await Ahead.of(input, options.isCut);
   // Lines before the header may have anything.
   const begun = said === undefined && dialect?.skip === undefined ? ahead.beginning : undefined;
   yield* readAhead(ahead, options, { format: 'csv', delimiter: said ?? begun?.delimiter ?? ',' }, begun?.skipped ?? 0);
@@ -25,7 +25,7 @@ export async function* readCsv(input: AsyncIterable<Uint8Array>, options: ReadOp
 
 /** @throws LakeError `format-broken` naming the record's line */
 export async function* readTsv(input: AsyncIterable<Uint8Array>, options: ReadOptions): AsyncGenerator<Vector> {
-  yield* readAhead(await Ahead.of(input), options, { format: 'tsv', delimiter: '\t' }, 0);
+  yield* readAhead(await Ahead.of(input, options.isCut), options, { format: 'tsv', delimiter: '\t' }, 0);
 }
 
 const readAhead = (
@@ -53,13 +53,13 @@ class Ahead {
     this.#isWhole = isWhole;
   }
 
-  /** Reads until there is enough for a look; a first chunk with lines is. */
-  static async of(input: AsyncIterable<Uint8Array>): Promise<Ahead> {
+  /** Reads until there is enough for a look; a first chunk with lines is. `isCut`: the input ends before its time. */
+  static async of(input: AsyncIterable<Uint8Array>, isCut = false): Promise<Ahead> {
     const rest = input[Symbol.asyncIterator]();
     const taken: Uint8Array[] = [];
     for (let length = 0; length < beginningBytesMax; ) {
       const next = await rest.next();
-      if (next.done) return new Ahead(taken, rest, true);
+      if (next.done) return new Ahead(taken, rest, !isCut);
       taken.push(next.value);
       length += next.value.length;
       if (length >= fewBytes && next.value.includes(0x0a)) break;

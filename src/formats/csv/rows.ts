@@ -94,8 +94,14 @@ async function* readInSequence(
   let shape = known;
   let handed = false;
   let alone = !help || limits.valueBytesMax < blockBytesMax;
-  const broken = (fault: string): LakeError =>
-    new LakeError('format-broken', { format: dialect.format, fault, place: '', values: values + batches.rows });
+  const broken = (fault: string, isOfCut = false): LakeError =>
+    new LakeError('format-broken', {
+      format: dialect.format,
+      fault,
+      place: '',
+      values: values + batches.rows,
+      ...(isOfCut && { cut: dialect.format }),
+    });
   const more = async (): Promise<boolean> => {
     try {
       return await window.more();
@@ -116,7 +122,8 @@ async function* readInSequence(
             ? 'quote not closed'
             : row.fault(state, { wanted: shape?.names.length, strictQuotes: options.strictQuotes === true });
         if (fault !== undefined) {
-          if (!faults || !shape) throw broken(`record on line ${row.line}: ${fault}`);
+          const isOfCut = options.isCut === true && isCutOff(window);
+          if (!faults || !shape || isOfCut) throw broken(`record on line ${row.line}: ${fault}`, isOfCut);
           row.leaveOut(window, fault, faults, batches);
         } else if (!shape) {
           shape = headerOf(row, broken);
@@ -151,6 +158,10 @@ async function* readInSequence(
   if (!batches.isEmpty) yield batches.take();
   return undefined;
 }
+
+/** Whether the record that was read last ends with the input, amid its line. */
+const isCutOff = ({ final, start, end, bytes }: ByteWindow): boolean =>
+  final && start === end && end > 0 && bytes[end - 1] !== 0x0a;
 
 /** Cuts behind the last line break that is not within quotes: each quote toggles, wherever it stands. */
 const unquotedCut = (bytes: Uint8Array, length: number): number => {
