@@ -221,6 +221,16 @@ def test_a_load_can_be_looked_at_before():
     raises(Invalid, lambda: main.preview_load(b"{", format="json"))
 
 
+def test_data_can_be_looked_at_without_a_pool():
+    seen = lake.preview(b"id;created_at\n1;2026-01-01\n2;2026", cut=True)
+    same((seen.format, seen.why, seen.records), ("csv", "the first line has the delimiter ';'", 1))
+    same(seen.layout, {"order": "asc", "keys": [["created_at"]]})
+    same(list(lake.preview([{"k": 1}]).rows), ["{k:1}"])
+    skipped = lake.preview(b'{"k":1}\n{"k":\n{"k":3}\n', format="json", errors="skip")
+    same((skipped.records, len(skipped.warnings)), (2, 1))
+    raises(Invalid, lambda: lake.preview(b"no format at all"))
+
+
 def test_transactions_are_all_or_none():
     one, two = fresh(), fresh()
     one.branch().load([{"k": 1, "v": 1}])

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import ssl
 import uuid
 from dataclasses import dataclass, fields
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union
 
 from .events import Event, events_of
+from .loads import send_load
 from .query import MEDIA_TYPES, Query
 from .transport import After, Body, Token, Transport, json_headers
 from .values import name_text, sup_text
-
-_PIECE = 1 << 16
-_ENDINGS: Mapping[str, str] = {
-    **{f".{name}": name for name in MEDIA_TYPES},
-    ".arrow": "arrows",
-    ".jsonl": "ndjson",
-}
-_CODINGS: Mapping[str, str] = {".gz": "gzip", ".br": "br", ".zst": "zstd"}
-
 
 def connect(
     url: Optional[str] = None,
@@ -267,6 +257,19 @@ class Lake:
         body = json.dumps(change).encode()
         return json.loads(self._transport.send("PUT", ["view", view], headers=headers, body=body).read())
 
+    def preview(
+        self,
+        data: Any,
+        *,
+        format: Optional[str] = None,
+        csv_delimiter: Optional[str] = None,
+        errors: Optional[str] = None,
+        cut: bool = False,
+    ) -> LoadPreview:
+        """The same as ``Branch.preview_load`` without a pool: ``layout`` is one that suits the records."""
+        query = {"csv.delim": csv_delimiter, "errors": errors, "cut": "T" if cut else None}
+        return _previewed(send_load(self._transport, ["preview"], data, format, query, {}))
+
     def branches(self) -> List[Any]:
         """The branches of all pools."""
         return self.query("from :branches").rows()
@@ -464,9 +467,8 @@ class Branch:
         cut: bool = False,
     ) -> LoadPreview:
         """What ``load`` would come to, by the first 1,000 records; ``cut``: the data is the beginning of what is loaded."""
-        bends = {"errors": errors, "dryrun": "T", "cut": "T" if cut else None}
-        told = self._loaded(data, format, csv_delimiter, bends, None)
-        return LoadPreview(**{field.name: told[field.name] for field in fields(LoadPreview)})
+        looks = {"errors": errors, "dryrun": "T", "cut": "T" if cut else None}
+        return _previewed(self._loaded(data, format, csv_delimiter, looks, None))
 
     def _loaded(
         self,
@@ -476,26 +478,9 @@ class Branch:
         bends: Mapping[str, Optional[str]],
         commit: Optional[Mapping[str, Any]],
     ) -> Any:
-        headers: Dict[str, Optional[str]] = {}
-        if isinstance(data, (str, dict)):
-            what = "pathlib.Path(...) for a file, .encode() for data" if isinstance(data, str) else "[row] for one row"
-            raise TypeError(f"load takes rows, frames, files and bytes: {what}")
-        if isinstance(data, os.PathLike):
-            with open(data, "rb") as file:
-                coding = _CODINGS.get(Path(data).suffix.lower())
-                bare = Path(data).with_suffix("") if coding else Path(data)
-                headers["Content-Encoding"] = coding
-                return self._load(file, format or _ENDINGS.get(bare.suffix.lower()), csv_delimiter, headers, bends, commit)
-        body = _frame_bytes(data)
-        if body is not None:
-            return self._load(body, "arrows", None, headers, bends, commit)
-        if isinstance(data, (bytes, bytearray, memoryview)) or hasattr(data, "read"):
-            return self._load(data, format, csv_delimiter, headers, bends, commit)
-        first = list(islice(rows := iter(data), 1))
-        if first and isinstance(first[0], bytes):
-            return self._load(chain(first, rows), format, csv_delimiter, headers, bends, commit)
-        text = (f"{sup_text(row)}\n".encode() for row in chain(first, rows))
-        return self._load(b"".join(text) if hasattr(data, "__len__") else text, "sup", None, headers, bends, commit)
+        said = {} if commit is None else _note_headers(commit)
+        query = {"csv.delim": csv_delimiter, **bends}
+        return send_load(self._transport, self._path(), data, format, query, said)
 
     def delete_where(self, where: str, **commit: Any) -> Committed:
         """Deletes the rows that a filter keeps."""
@@ -563,26 +548,6 @@ class Branch:
         answer = _json(self._transport, "POST", [*self._path(), *path], body, query={"dryrun": "T"})
         return Preview(**{field.name: answer.get(field.name) for field in fields(Preview)})
 
-    def _load(
-        self,
-        data: Any,
-        format: Optional[str],
-        delimiter: Optional[str],
-        headers: Dict[str, Optional[str]],
-        bends: Mapping[str, Optional[str]],
-        commit: Optional[Mapping[str, Any]],
-    ) -> Any:
-        if format is not None and format not in MEDIA_TYPES:
-            raise ValueError(f"no format {format!r}; there are {', '.join(MEDIA_TYPES)}")
-        # Without a type the service finds the format out.
-        headers["Content-Type"] = MEDIA_TYPES[format] if format else ""
-        headers["Accept"] = "application/json"
-        query = {"csv.delim": delimiter, **bends}
-        if isinstance(data, (bytearray, memoryview)):
-            data = bytes(data)
-        body: Body = iter(lambda: data.read(_PIECE), b"") if hasattr(data, "read") else data
-        return self._sent([], body, headers, query, commit)
-
     def _write(
         self,
         path: List[str],
@@ -628,6 +593,10 @@ def _condition(if_match: Optional[str]) -> Dict[str, Optional[str]]:
     return {"If-Match": f'"{if_match}"' if if_match else None}
 
 
+def _previewed(told: Mapping[str, Any]) -> LoadPreview:
+    return LoadPreview(**{field.name: told[field.name] for field in fields(LoadPreview)})
+
+
 def _committed(made: Mapping[str, Any]) -> Committed:
     faults = made.get("faults")
     return Committed(
@@ -650,31 +619,3 @@ def _json(
     sent = None if body is None else json.dumps(body).encode()
     text = transport.send(method, path, headers=json_headers(), body=sent, query=query).read()
     return json.loads(text) if text else None
-
-
-def _frame_bytes(data: Any) -> Union[Iterator[bytes], None]:
-    """An Arrow stream of a frame or table, piece by piece; None of what is neither."""
-    root = type(data).__module__.split(".")[0]
-    if root == "polars":
-        return _arrow_pieces(data.collect().to_arrow() if hasattr(data, "collect") else data.to_arrow())
-    if root == "pandas":
-        import pyarrow
-
-        return _arrow_pieces(pyarrow.Table.from_pandas(data, preserve_index=data.index.name is not None))
-    if root == "pyarrow" and hasattr(data, "schema"):
-        return _arrow_pieces(data)
-    return None
-
-
-def _arrow_pieces(data: Any) -> Iterator[bytes]:
-    import pyarrow
-
-    sink = io.BytesIO()
-    batches = data.to_batches() if isinstance(data, pyarrow.Table) else [data] if isinstance(data, pyarrow.RecordBatch) else data
-    with pyarrow.ipc.new_stream(sink, data.schema) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
-            yield sink.getvalue()
-            sink.seek(0)
-            sink.truncate()
-    yield sink.getvalue()
