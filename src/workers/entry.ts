@@ -66,16 +66,20 @@ const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), cou
 const nearShare = 7 / 8;
 /**
  * The process is asked for its memory that often at most: operators ask at each batch, and each answer takes 0.1 ms (5
- * % of a large group by).
+ * % of a large group by, and of small bodies one after the other). Far from its bound it is asked less often: it does
+ * not get there in between.
  */
-const residentEveryMs = 5;
-let residentAt = -Infinity;
+const residentEveryMs = { near: 5, far: 25 };
+/** All threads together make at most so much of it, about. */
+const residentBytesPerMs = 8 << 20;
+let residentUntil = -Infinity;
 let residentBytes = 0;
 const isBeyond = (share: number): boolean => {
   const now = performance.now();
-  if (now - residentAt >= residentEveryMs) {
-    residentAt = now;
+  if (now >= residentUntil) {
     residentBytes = process.memoryUsage.rss();
+    const soonest = (settings.residentBytesMax * nearShare - residentBytes) / residentBytesPerMs;
+    residentUntil = now + Math.min(Math.max(soonest, residentEveryMs.near), residentEveryMs.far);
   }
   return residentBytes > settings.residentBytesMax * share;
 };

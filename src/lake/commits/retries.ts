@@ -40,6 +40,8 @@ export class Retries {
   readonly #keepMs: number;
   readonly #startMs: number;
   readonly #startedAt = performance.now();
+  /** Until then no row is too old: new ones are never older than those that are there. */
+  #soundUntilMs = 0;
   /** `keepMs`: how long a key is known. */
   constructor(tables: Tables, keepMs: number) {
     this.#tables = tables;
@@ -84,11 +86,8 @@ export class Retries {
     time.writeBigUInt64BE(BigInt(now));
     const madeNs = Buffer.alloc(timeBytes);
     madeNs.writeBigInt64BE(branch.tsNs);
-    const old = this.#tables
-      .keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce })
-      .filter((row) => Number(row.readBigUInt64BE(1)) + this.#keepMs <= now);
     return [
-      ...old.flatMap((row): Change[] => [
+      ...this.#old(now).flatMap((row): Change[] => [
         { table: 'retries', key: row },
         { table: 'retries', key: Buffer.concat([Buffer.from('k'), row.subarray(1 + timeBytes)]) },
       ]),
@@ -104,5 +103,16 @@ export class Retries {
         payload: Buffer.concat([Buffer.from(body, 'hex'), madeNs, branchKey]),
       },
     ];
+  }
+  /**
+   * Some rows that are too old. It is not looked at each commit: with hundreds of rows that LMDB does not have yet, each
+   * look goes through all of them (a tenth of the main thread with 64 shippers).
+   */
+  #old(now: number): readonly Buffer[] {
+    if (now < this.#soundUntilMs) return [];
+    const first = this.#tables.keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce });
+    const old = first.filter((row) => Number(row.readBigUInt64BE(1)) + this.#keepMs <= now);
+    if (old.length === 0) this.#soundUntilMs = (first[0] ? Number(first[0].readBigUInt64BE(1)) : now) + this.#keepMs;
+    return old;
   }
 }
