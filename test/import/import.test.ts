@@ -82,6 +82,7 @@ describe('a lake', () => {
         '',
         'a new name: 0 commits, 0 vacuumed objects',
         'empty: 0 commits, 0 vacuumed objects',
+        'kept: 12 commits, 0 vacuumed objects',
         'types: 4 commits, 0 vacuumed objects',
         'work: 10 commits, 2 vacuumed objects',
         'work@trial: 2 of its objects are missing in source: it has no rows of them',
@@ -109,7 +110,7 @@ describe('a lake', () => {
         .split('\n')
         .map((row) => /name:"([^"]*)"/.exec(row)?.[1])
         .filter(Boolean),
-    ).toEqual(['a new name', 'empty', 'types', 'work']);
+    ).toEqual(['a new name', 'empty', 'kept', 'types', 'work']);
     const ids = await service.query('from :pools | values ksuid(id)');
     for (const id of ids
       .trimEnd()

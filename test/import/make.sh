@@ -32,6 +32,22 @@ db revert -use work@main "$(tip work main)"
 db compact -use work@main $(ids work@main | head -2)
 db branch -use work@main deleted
 db branch -use work@main -d deleted
+# The same without a vacuum: what each of its commits answers is still there.
+db create -orderby ts:desc kept
+load kept@main '{ts:1,a:"x"}' '{ts:2,a:"y"}'
+load kept@main '{ts:3,a:"z"}' '{ts:3}' 'null'
+db branch -use kept@main trial
+load kept@trial '{ts:5,b:[1,2]}'
+db branch -use kept@trial twig
+load kept@twig '{ts:6,c:|{"k":1}|}'
+db delete -use kept@twig -where 'a=="x"'
+db delete -use kept@main -where 'a=="y"'
+db merge -use kept@trial main
+load kept@main '{ts:7}'
+db revert -use kept@main "$(tip kept main)"
+db compact -use kept@main $(ids kept@main | head -2)
+db delete -use kept@main -where 'ts==5'
+load kept@main '{ts:8,a:"z"}'
 db create -orderby ts:asc old
 db rename old 'a new name'
 db create -orderby ts:asc empty
