@@ -12,6 +12,7 @@ import { type Type, types } from '../../vectors/type.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, type FlatVector, type Field, type NumberArray, emptyVector } from '../../vectors/vector.ts';
 import { type ByteReader } from './byte-reader.ts';
+import { type Expansion, isExpansion } from './compression.ts';
 import { encodings, numberKinds } from './encode.ts';
 import type { Layout } from './layout.ts';
 import {
@@ -27,11 +28,13 @@ import {
 } from './packing.ts';
 import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from './statistics.ts';
 
-/** `offset` counts from the start of the block. */
+/** `offset` counts from the start of the block; `length` and `check` are of what is stored. */
 export interface Segment {
   readonly offset: number;
   readonly length: number;
   readonly check: number;
+  /** What is stored is compressed. */
+  readonly expansion?: Expansion;
 }
 export interface Codes {
   readonly base: number;
@@ -141,11 +144,18 @@ export class DirectoryReader {
   private readonly input: ByteReader;
   private readonly typeOf: (number: number) => Type;
   private readonly statistics: boolean;
+  private readonly compressed: boolean;
   private at = 0;
-  constructor(input: ByteReader, typeOf: (number: number) => Type, statistics: boolean) {
+  /** `statistics`: it has zone maps; `compressed`: its segments may be compressed. */
+  constructor(
+    input: ByteReader,
+    typeOf: (number: number) => Type,
+    { statistics, compressed }: { readonly statistics: boolean; readonly compressed: boolean },
+  ) {
     this.input = input;
     this.typeOf = typeOf;
     this.statistics = statistics;
+    this.compressed = compressed;
   }
 
   column(layout: Layout, rows: number): Column {
@@ -215,11 +225,18 @@ export class DirectoryReader {
   }
 
   private segment(): Segment {
-    const length = this.input.uvarint();
+    const { input } = this;
+    const word = input.uvarint();
+    const length = this.compressed ? Math.floor(word / 2) : word;
     const offset = this.at;
     if (length === 0) return { offset, length, check: 0 };
     this.at += (length + 7) & ~7;
-    return { offset, length, check: this.input.uint32() };
+    const check = input.uint32();
+    if (!this.compressed || word % 2 === 0) return { offset, length, check };
+    const expansion = { codec: input.byte(), length: input.uvarint() };
+    if (!isExpansion(expansion, length))
+      throw new Error(`${length} bytes for ${expansion.length} by codec ${expansion.codec}`);
+    return { offset, length, check, expansion };
   }
   private codes(): Codes {
     const base = this.input.uvarint();

@@ -34,6 +34,7 @@ import {
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
 import { packCodedNumbers } from './coded-numbers.ts';
+import type { Compress, SegmentKind } from './compression.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
@@ -85,6 +86,8 @@ export interface ObjectTables {
   readonly keepsEncodings?: true;
   /** Told of an encoding that objects before this version do not have. */
   readonly newer?: (version: number) => void;
+  /** Directories say of each segment whether it is compressed; absent: none is. */
+  readonly compress?: Compress;
 }
 /** An encoded block: its directory entry and its segments. */
 export interface EncodedBlock {
@@ -162,11 +165,23 @@ class BlockEncoder {
     }
   }
 
-  private segment(bytes: Uint8Array): void {
-    this.directory.uvarint(bytes.length);
+  /**
+   * Length and checksum of what is stored; where segments may be compressed, twice the length, plus one if this one is,
+   * and then behind the checksum its codec and what it expands to.
+   */
+  private segment(raw: Uint8Array, kind: SegmentKind = 'numbers'): void {
+    const out = this.directory;
+    const { compress } = this.tables;
+    const small = compress?.(raw, kind);
+    const bytes = small?.bytes ?? raw;
+    out.uvarint(compress ? bytes.length * 2 + (small ? 1 : 0) : bytes.length);
     if (bytes.length === 0) return;
     const check = checksum(bytes);
-    for (let shift = 0; shift < 32; shift += 8) this.directory.byte((check >>> shift) & 0xff);
+    for (let shift = 0; shift < 32; shift += 8) out.byte((check >>> shift) & 0xff);
+    if (small) {
+      out.byte(small.codec);
+      out.uvarint(raw.length);
+    }
     this.data.push(bytes);
     const padding = -bytes.length & 7;
     if (padding) this.data.push(noPadding.subarray(0, padding));
@@ -298,7 +313,7 @@ class BlockEncoder {
     }
     this.codes(lengthsOf(v.offsets, v.length), v.length);
     const bytes = v.bytes.subarray(v.offsets[0], v.offsets[v.length]);
-    this.segment(bytes);
+    this.segment(bytes, 'texts');
     if (isFiltered) this.segment(new Uint8Array(filterOf(v).buffer));
     else if (isPaired) this.segment(noBytes);
     if (isPaired) this.segment(new Uint8Array(pairsOf(bytes).buffer));

@@ -27,6 +27,8 @@ export interface SortKeys {
   readonly blockRows?: number;
   /** The rows are of an object, whose columns have dictionaries where these pay. */
   readonly keepsEncodings?: boolean;
+  /** Objects are to lie still: their segments are compressed where that pays. */
+  readonly compressed?: boolean;
 }
 /** The objects of a load in their order, with their rows and encoded bytes in sum. */
 export interface SortedObjects {
@@ -183,14 +185,18 @@ class OpenObject {
   private firstKey = nullSortKey;
   private lastKey = nullSortKey;
 
-  constructor(store: ObjectStore, rowsExpected: number, { order, keepsEncodings = false }: SortKeys) {
+  constructor(
+    store: ObjectStore,
+    rowsExpected: number,
+    { order, keepsEncodings = false, compressed = false }: SortKeys,
+  ) {
     this.store = store;
     this.order = order;
     this.writer = new ObjectWriter(
       (chunk) => {
         this.write(chunk);
       },
-      { rowsExpected, keepsEncodings },
+      { rowsExpected, keepsEncodings, compressed },
     );
   }
 

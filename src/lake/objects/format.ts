@@ -4,7 +4,7 @@
  * - header: `LAKEOBJ1` (8 bytes);
  * - for each block of rows: segments of its columns, each at a multiple of 8, in the order of its directory;
  * - for each dictionary: its segments, likewise;
- * - footer: n version, byte flags (1: zone maps), n rows, n length of the schema, schema (n types and their
+ * - footer: n version, byte flags (1: zone maps, 2: segments may be compressed), n rows, n length of the schema, schema (n types and their
  *   definitions, n layouts and themselves), n dictionaries (n entries, then unless 0: n type, n place / 8, n length /
  *   8, n and bytes of its directory), n blocks (n rows, n layout, n place / 8, n length / 8, n directory length, n and
  *   bytes of the first row's sort key, the same of the last row's), then the directories of the blocks;
@@ -15,13 +15,16 @@
  */
 /**
  * An object is of the version that brought the newest of what is in it: times as text in numbers, filters of values,
- * pairs of bytes (columns/encode.ts).
+ * pairs of bytes, compressed segments (columns/encode.ts).
  */
 export const plainVersion = 1,
   timesVersion = 2,
-  pairsVersion = 3;
+  pairsVersion = 3,
+  compressedVersion = 4;
 /** The newest one. */
-export const formatVersion = pairsVersion;
+export const formatVersion = compressedVersion;
+/** Flags of a footer. */
+export const footerFlags = { statistics: 1, compressed: 2 } as const;
 /** The first and the last 8 bytes of every object. */
 export const magic: Uint8Array = new TextEncoder().encode('LAKEOBJ1');
 /** All that comes before the first segment. */

@@ -15,6 +15,7 @@ import { type BytesVector, type Field, type Vector, flatten } from '../../vector
 import { compareBytes } from '../../vectors/value.ts';
 import { ByteReader } from '../columns/byte-reader.ts';
 import { checksum } from '../columns/checksum.ts';
+import { expanded } from '../columns/compression.ts';
 import type { ColumnCache } from '../columns/cache.ts';
 import {
   type Column,
@@ -55,7 +56,7 @@ import {
   totalsOf,
   visitTotals,
 } from '../columns/summaries.ts';
-import { formatVersion, magic, trailerLength } from './format.ts';
+import { footerFlags, formatVersion, magic, trailerLength } from './format.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -188,6 +189,8 @@ export class ObjectReader {
   private readonly source: ObjectSource;
   private readonly footer: Uint8Array;
   private readonly typeOf: (number: number) => Type;
+  /** Its segments may be compressed: it was put together to lie still. */
+  readonly isCompressed: boolean;
   private readonly statistics: boolean;
   private readonly layouts: readonly Layout[];
   private readonly dictionaryEntries: readonly DictionaryEntry[];
@@ -214,7 +217,9 @@ export class ObjectReader {
       const version = input.uvarint();
       if (version > formatVersion)
         throw new LakeError('object-version', { id: source.id, version, versionMax: formatVersion });
-      this.statistics = (input.byte() & 1) !== 0;
+      const flags = input.byte();
+      this.statistics = (flags & footerFlags.statistics) !== 0;
+      this.isCompressed = (flags & footerFlags.compressed) !== 0;
       this.count = input.uvarint();
       ({ typeOf: this.typeOf, layouts: this.layouts } = readSchema(input.raw(input.uvarint())));
       this.dictionaryEntries = input.list(() => this.readDictionaryEntry(input));
@@ -534,7 +539,8 @@ export class ObjectReader {
     const entry = this.blocks[block] as BlockEntry;
     return (this.columns[block] = this.decode(`block ${block}`, () => {
       const input = new ByteReader(this.footer, entry.directory, entry.directory + entry.directoryLength);
-      return new DirectoryReader(input, this.typeOf, this.statistics).column(this.layouts[entry.layout]!, entry.rows);
+      const kinds = { statistics: this.statistics, compressed: this.isCompressed };
+      return new DirectoryReader(input, this.typeOf, kinds).column(this.layouts[entry.layout]!, entry.rows);
     }));
   }
 
@@ -548,7 +554,7 @@ export class ObjectReader {
     return {
       rows,
       offset,
-      column: new DirectoryReader(directory, this.typeOf, false).column(
+      column: new DirectoryReader(directory, this.typeOf, { statistics: false, compressed: this.isCompressed }).column(
         { form: 'bytes', type: type.kind === 'primitive' ? type : types.string },
         rows,
       ),
@@ -584,7 +590,7 @@ export class ObjectReader {
     return pending.length > 0 ? Promise.all(pending).then(() => undefined) : undefined;
   }
 
-  /** Reads segments (in order of their places) in as few runs as pays, and checks them. */
+  /** Reads segments (in order of their places) in as few runs as pays, checks and expands them. */
   private readSegments(
     segments: readonly Segment[],
     base: number,
@@ -606,7 +612,8 @@ export class ObjectReader {
   private checked(bytes: Uint8Array, segment: Segment, place: string): Uint8Array {
     if (bytes.length !== segment.length || checksum(bytes) !== segment.check)
       throw corrupt(this.id, place, `checksum of ${segment.length} bytes at ${segment.offset} does not fit`);
-    return bytes;
+    const { expansion } = segment;
+    return expansion ? this.decode(place, () => expanded(bytes, expansion)) : bytes;
   }
 
   private decode<T>(place: string, work: () => T): T {

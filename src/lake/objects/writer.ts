@@ -12,10 +12,11 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import { checksum } from '../columns/checksum.ts';
+import { type Compress, compress } from '../columns/compression.ts';
 import { ColumnDictionary } from '../columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
 import { TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
-import { blockRowsMax, header, magic, plainVersion } from './format.ts';
+import { blockRowsMax, compressedVersion, footerFlags, header, magic, plainVersion } from './format.ts';
 
 /** Sort keys of a block's first and last row. */
 interface BlockKeys {
@@ -30,6 +31,8 @@ interface ObjectWriterOptions {
   readonly temporary?: true;
   /** Columns that come without a dictionary get none: it was found out before that none pays. */
   readonly keepsEncodings?: boolean;
+  /** It is to lie still: its segments are compressed where that pays, unless it is small. */
+  readonly compressed?: boolean;
 }
 
 /**
@@ -60,6 +63,7 @@ export class ObjectWriter {
   private readonly emit: (chunk: Uint8Array) => void;
   private readonly statistics: boolean;
   private readonly types = new TypeTable();
+  private readonly compress: Compress | undefined;
   private readonly tables: ObjectTables;
   private readonly dictionaries = new Map<string, ColumnDictionary>();
   private readonly layouts = new Map<string, number>();
@@ -75,11 +79,14 @@ export class ObjectWriter {
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
     this.emit = emit;
     this.statistics = options.rowsExpected >= statisticsRowsMin;
+    this.compress = options.compressed && this.statistics ? compress : undefined;
+    if (this.compress) this.version = compressedVersion;
     this.tables = {
       types: this.types,
       dictionaries: this.dictionaries,
       ...(options.temporary && { onlyGiven: true }),
       ...(options.keepsEncodings && { keepsEncodings: true }),
+      ...(this.compress && { compress: this.compress }),
       newer: (version) => {
         this.version = Math.max(this.version, version);
       },
@@ -118,7 +125,7 @@ export class ObjectWriter {
     footer.reserve(this.directoryLength + types.out.length + layoutBytes.length + footerRoom);
     const dictionaries = this.dictionaryEntries();
     footer.uvarint(this.version);
-    footer.byte(this.statistics ? 1 : 0);
+    footer.byte((this.statistics ? footerFlags.statistics : 0) | (this.compress ? footerFlags.compressed : 0));
     footer.uvarint(this.count);
     footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.size) + layoutBytes.length);
     footer.uvarint(types.count);
@@ -182,7 +189,7 @@ export class ObjectWriter {
     for (const dictionary of this.dictionaries.values()) {
       out.uvarint(dictionary.length);
       if (dictionary.length === 0) continue;
-      const block = encodeBlock(dictionary.values(), { types: this.types }, false);
+      const block = encodeBlock(dictionary.values(), { types: this.types, compress: this.compress }, false);
       out.uvarint(dictionary.type.id);
       out.uvarint(this.at / 8);
       out.uvarint(block.dataLength / 8);

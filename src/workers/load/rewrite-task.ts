@@ -43,7 +43,11 @@ export const rewritten = async (
   change: (block: number, read: () => Promise<Vector>) => Promise<Vector | undefined>,
 ): Promise<readonly ObjectMeta[] | undefined> => {
   const { keys, order } = pool;
-  const cutter = new ObjectCutter({ keys, order, keepsEncodings }, tools.objects, pool.threshold);
+  const cutter = new ObjectCutter(
+    { keys, order, keepsEncodings, compressed: reader.isCompressed },
+    tools.objects,
+    pool.threshold,
+  );
   cutter.expect(meta.count, inMemory(meta));
   let found = false;
   try {
@@ -70,7 +74,7 @@ export const rewritten = async (
 /** Merges objects into new ones. */
 export const runCompact = async (task: Task, request: CompactTask, tools: WorkerTools): Promise<RewriteOutcome> => {
   const { pool, objects } = request;
-  const cutter = new ObjectCutter(pool, tools.objects, pool.threshold);
+  const cutter = new ObjectCutter({ ...pool, compressed: true }, tools.objects, pool.threshold);
   cutter.expect(
     objects.reduce((n, o) => n + o.count, 0),
     objects.reduce((most, o) => Math.max(most, inMemory(o)), 0),
