@@ -31,11 +31,8 @@ import {
   take,
   uniformType,
 } from '../vectors/vector.ts';
-<<<<<<< HEAD
 import { unionOfOne } from '../vectors/unions.ts';
-=======
 import type { Losses } from './decimals.ts';
->>>>>>> d0f562dc (Of a key that a map of Parquet or Arrow has several times the last value is kept, as Parquet's specification has it, and the load's answer says so: it was the first, in silence)
 import { BytesFault } from './type-bytes.ts';
 
 const two32 = 4294967296;
