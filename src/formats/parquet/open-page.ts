@@ -13,7 +13,7 @@ import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { HybridReader, type Place, bitsFor } from './decode.ts';
-import type { LostDigits } from '../decimals.ts';
+import type { Losses } from '../decimals.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, noValues, valuesVector } from './values.ts';
 
@@ -49,7 +49,7 @@ export interface PageParts {
   readonly values: Place;
   /** Asked for if values are looked up. */
   readonly dictionary: () => Vector | undefined;
-  readonly lost?: LostDigits | undefined;
+  readonly lost?: Losses | undefined;
 }
 
 /** @throws BytesFault */
