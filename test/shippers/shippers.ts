@@ -3,7 +3,7 @@
  * address in it changes. What a program reads is added by the test, for that is the user's own.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lacksPython } from '../support/python.ts';
@@ -34,7 +34,7 @@ export interface Shipper {
   readonly protocol: string;
   readonly sureness: Sureness;
   readonly lacks: () => boolean;
-  /** The pool that it ships to, and the expression that is a record's text there. */
+  /** The pool that it ships to (with a filter, if others do too), and the expression that is a record's text there. */
   readonly pool: string;
   readonly text: string;
   readonly start: (place: Place) => Promise<Running>;
@@ -160,7 +160,7 @@ const startRsyslog =
       config,
       `global(workDirectory="${folder}")
 module(load="imfile")
-input(type="imfile" File="${log}" Tag="shop")
+input(type="imfile" File="${log}" Tag="filed")
 ${fromManual(page, behind, place)}`,
     );
     return following(log, begin('rsyslogd', ['-n', '-f', config, '-i', join(folder, 'pid')]));
@@ -219,6 +219,53 @@ const startPython = async (place: Place): Promise<Running> => {
   };
 };
 
+/** A script that reads lines and sends them, in a process of its own each time, which ends when it has shipped all. */
+const startScript =
+  (command: string, scriptOf: (place: Place) => string, env: NodeJS.ProcessEnv = {}) =>
+  async (place: Place): Promise<Running> => {
+    const script = scriptOf(place);
+    let said = '';
+    return {
+      feed: async (start, end) => {
+        const run = begin(command, [command === 'python3' ? '-c' : '-e', script], { env, input: true });
+        run.child.stdin!.end(lines(start, end));
+        await new Promise((resolve) => run.child.once('close', resolve));
+        said = (said + run.said()).slice(-20_000);
+      },
+      stop: async () => undefined,
+      said: () => said,
+    };
+  };
+const elasticPython = (place: Place): string => `${fromManual('elasticsearch.md', 'For Python:', place)}
+import sys
+lines = [line.strip() for line in sys.stdin]
+for k in range(0, len(lines), 1000):
+    send([{"_id": line, "line": line} for line in lines[k:k + 1000]])
+`;
+const elasticPackages = join(process.env['ELASTIC_CLIENT'] ?? '', 'node_modules');
+const elasticJavaScript = (place: Place): string => `${fromManual('elasticsearch.md', 'For JavaScript:', place)}
+(async () => {
+  const lines = require('node:fs').readFileSync(0, 'utf8').trimEnd().split('\\n');
+  for (let k = 0; k < lines.length; k += 1000)
+    await send(lines.slice(k, k + 1000).map((line) => ({ _id: line, line })));
+})();
+`;
+const startLogger = async (place: Place): Promise<Running> => {
+  const file = join(place.folder, 'shop.log');
+  const command = fromManual('shippers.md', 'By hand:', place).replace(/'[^']*'\s*$/, `-f '${file}'`);
+  let said = '';
+  return eachTime(
+    2_000,
+    async (start, end) => {
+      writeFileSync(file, lines(start, end));
+      const run = begin('sh', ['-c', command]);
+      await new Promise((resolve) => run.child.once('close', resolve));
+      said = (said + run.said()).slice(-20_000);
+    },
+    () => said,
+  );
+};
+
 /** In the order of the manual's table. */
 export const shippers: readonly Shipper[] = [
   {
@@ -249,13 +296,40 @@ export const shippers: readonly Shipper[] = [
     start: startRsyslog('elasticsearch.md', 'rsyslog:'),
   },
   {
+    name: "Elasticsearch's client for Python",
+    protocol: 'Elasticsearch bulk',
+    sureness: 'once',
+    lacks: () => lacksPython('elasticsearch'),
+    pool: 'fruits',
+    text: 'line',
+    start: startScript('python3', elasticPython),
+  },
+  {
+    name: "Elasticsearch's client for JavaScript",
+    protocol: 'Elasticsearch bulk',
+    sureness: 'once',
+    lacks: () => process.env['NO_SKIPS'] === undefined && !existsSync(join(elasticPackages, '@elastic/elasticsearch')),
+    pool: 'birds',
+    text: 'line',
+    start: startScript(process.execPath, elasticJavaScript, { NODE_PATH: elasticPackages }),
+  },
+  {
     name: 'rsyslog, `omfwd`',
     protocol: 'syslog by TCP',
     sureness: 'some lost',
     lacks: () => absent('rsyslogd', '-v'),
-    pool: 'listened',
+    pool: "listened | app=='filed'",
     text: 'message',
     start: startRsyslog('shippers.md', 'on that port. rsyslog:'),
+  },
+  {
+    name: '`logger`',
+    protocol: 'syslog by TCP',
+    sureness: 'some lost',
+    lacks: () => absent('logger', '--version'),
+    pool: "listened | app=='shop'",
+    text: 'message',
+    start: startLogger,
   },
   {
     name: 'Telegraf, `outputs.loki`',
