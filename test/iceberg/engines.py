@@ -275,8 +275,8 @@ def by_spark(case):
     if "ms" in case:
         at = f" TIMESTAMP AS OF timestamp_millis({case['ms']})"
     if "whole" in case:
-        rows = spark().sql(f"SELECT * FROM {source}").collect()
-        names = spark().sql(f"SELECT * FROM {source} LIMIT 0").columns
+        frame = spark().sql(f"SELECT * FROM {source}")
+        names, rows = frame.columns, frame.collect()
         counts = [sum(row[i] is not None for row in rows) for i in range(len(names))]
         return {"rows": len(rows), "columns": dict(zip(names, counts))}
     if "columns" in case:

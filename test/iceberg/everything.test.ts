@@ -31,28 +31,37 @@ let pieces: readonly Piece[];
 /** What the service says: how many rows there are, and which columns the table has. */
 const told = new Map<string, { readonly rows: number; readonly columns: ReadonlyMap<string, string> }>();
 
-beforeAll(async () => {
-  pieces = await everything(bytesMax);
-  directory = await mkdtemp(join(tmpdir(), 'lake-everything-'));
-  key = await lakeKey(directory, 'add', '-role', 'admin', 'admin');
-  service = await startService(['-auth.keys', '-iceberg.wait', '120s'], directory);
-  const ask = async (method: string, path: string, body?: string | Uint8Array, type = 'application/json') => {
-    const headers = { ...bearer(key), accept: 'application/json', ...(body !== undefined && { 'content-type': type }) };
-    const answer = await service.ask(method, path, { headers, ...(body !== undefined && { body }) });
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
-    return JSON.parse(answer.body) as unknown;
-  };
-  for (const { pool, bytes, type } of pieces) {
-    await ask('POST', '/pool', JSON.stringify({ name: pool, iceberg: 'lazy' }));
-    await ask('POST', `/pool/${pool}/branch/main`, bytes, type);
-    await ask('GET', `/iceberg/v1/lake/namespaces/lake/tables/${pool}`);
-    const query = JSON.stringify({ query: `from '${pool}' | aggregate count:=count()` });
-    const [{ count }] = (await ask('POST', '/query', query)) as [{ readonly count: number }];
-    const { columns } = (await ask('GET', `/pool/${pool}/iceberg`)) as Described;
-    const own = columns.filter(({ column }) => !column.includes('.') || !/\.(?:field|element|key|value)/.test(column));
-    told.set(pool, { rows: count, columns: new Map(own.map(({ column, iceberg }) => [column, iceberg])) });
-  }
-}, 240_000);
+beforeAll(
+  async () => {
+    pieces = await everything(bytesMax);
+    directory = await mkdtemp(join(tmpdir(), 'lake-everything-'));
+    key = await lakeKey(directory, 'add', '-role', 'admin', 'admin');
+    service = await startService(['-auth.keys', '-iceberg.wait', '120s'], directory);
+    const ask = async (method: string, path: string, body?: string | Uint8Array, type = 'application/json') => {
+      const headers = {
+        ...bearer(key),
+        accept: 'application/json',
+        ...(body !== undefined && { 'content-type': type }),
+      };
+      const answer = await service.ask(method, path, { headers, ...(body !== undefined && { body }) });
+      if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+      return JSON.parse(answer.body) as unknown;
+    };
+    for (const { pool, bytes, type } of pieces) {
+      await ask('POST', '/pool', JSON.stringify({ name: pool, iceberg: 'lazy' }));
+      await ask('POST', `/pool/${pool}/branch/main`, bytes, type);
+      await ask('GET', `/iceberg/v1/lake/namespaces/lake/tables/${pool}`);
+      const query = JSON.stringify({ query: `from '${pool}' | aggregate count:=count()` });
+      const [{ count }] = (await ask('POST', '/query', query)) as [{ readonly count: number }];
+      const { columns } = (await ask('GET', `/pool/${pool}/iceberg`)) as Described;
+      const own = columns.filter(
+        ({ column }) => !column.includes('.') || !/\.(?:field|element|key|value)/.test(column),
+      );
+      told.set(pool, { rows: count, columns: new Map(own.map(({ column, iceberg }) => [column, iceberg])) });
+    }
+  },
+  isWhole ? 1_800_000 : 240_000,
+);
 afterAll(async () => {
   await service.close();
   await rm(directory, { recursive: true, force: true });
@@ -73,26 +82,30 @@ const hasNone = (engine: Engine, type: string): boolean =>
 
 describe('an engine reads all that there is', () => {
   for (const engine of Object.keys(engines) as Engine[])
-    test.skipIf(lacks(engine))(engines[engine].name, { timeout: isWhole ? 1_800_000 : 240_000 }, async () => {
-      const wanted = await (files ??= whole('pyarrow'));
-      const found = await whole(engine);
-      const faults: string[] = [];
-      for (const [pool, { rows, columns }] of told) {
-        const own = found[pool];
-        const file = wanted[pool];
-        if (typeof own !== 'object' || typeof file !== 'object') {
-          faults.push(`${pool}: ${JSON.stringify(own)} ${JSON.stringify(file)}`);
-          continue;
+    test.skipIf(lacks(engine))(
+      engines[engine].name,
+      { timeout: isWhole || engine === 'spark' ? 1_800_000 : 240_000 },
+      async () => {
+        const wanted = await (files ??= whole('pyarrow'));
+        const found = await whole(engine);
+        const faults: string[] = [];
+        for (const [pool, { rows, columns }] of told) {
+          const own = found[pool];
+          const file = wanted[pool];
+          if (typeof own !== 'object' || typeof file !== 'object') {
+            faults.push(`${pool}: ${JSON.stringify(own)} ${JSON.stringify(file)}`);
+            continue;
+          }
+          if (own.rows !== rows) faults.push(`${pool}: ${own.rows} rows of ${rows}`);
+          for (const [column, count] of Object.entries(file.columns)) {
+            const type = columns.get(column);
+            if (type === undefined) faults.push(`${pool}: nobody tells of ${column}`);
+            const right = hasNone(engine, type ?? '') ? [count, rows] : [count];
+            if (!right.includes(own.columns[column] ?? -1))
+              faults.push(`${pool}: ${column} (${type}) has ${own.columns[column]} values of ${count}`);
+          }
         }
-        if (own.rows !== rows) faults.push(`${pool}: ${own.rows} rows of ${rows}`);
-        for (const [column, count] of Object.entries(file.columns)) {
-          const type = columns.get(column);
-          if (type === undefined) faults.push(`${pool}: nobody tells of ${column}`);
-          const right = hasNone(engine, type ?? '') ? [count, rows] : [count];
-          if (!right.includes(own.columns[column] ?? -1))
-            faults.push(`${pool}: ${column} (${type}) has ${own.columns[column]} values of ${count}`);
-        }
-      }
-      expect(faults).toEqual([]);
-    });
+        expect(faults).toEqual([]);
+      },
+    );
 });
