@@ -14,6 +14,7 @@ import { type TimeTexts, timesBehind } from '../../vectors/time-texts.ts';
 import { type Type, isFloat } from '../../vectors/type.ts';
 import {
   type BytesVector,
+  type DictionaryVector,
   type DynamicVector,
   type FlatVector,
   type ListVector,
@@ -46,7 +47,7 @@ export class Differences {
     if (pairs.a.length === 0) return;
     if (a.form === 'dictionary' && b.form === 'dictionary' && a.values !== b.values)
       return markCodes(this.codesOf(a.values), this.codesOf(b.values), { a: a.codes, b: b.codes }, pairs, out);
-    if (a.form === 'dictionary' && b.form === 'dictionary') return markWords(a.codes, b.codes, pairs, out);
+    if (a.form === 'dictionary' && b.form === 'dictionary') return this.markPicked(a, b, pairs, out);
     if (a.form === 'constant' && b.form === 'constant') {
       const one = new Uint8Array(1);
       this.mark(a.inner, b.inner, { a: new Uint32Array(1), b: new Uint32Array(1) }, one);
@@ -57,6 +58,23 @@ export class Differences {
     const [right, rightRows] = behind(b, pairs.b);
     if (left !== a || right !== b) return this.mark(left, right, { a: leftRows, b: rightRows }, out);
     this.markFlat(left as FlatVector, right as FlatVector, pairs, out);
+  }
+
+  /** Of one dictionary. What was put together of several may have a value twice: where codes differ values tell. */
+  private markPicked(a: DictionaryVector, b: DictionaryVector, pairs: Pairs, out: Uint8Array): void {
+    const own = new Uint8Array(out.length);
+    markWords(a.codes, b.codes, pairs, own);
+    const rows = new Uint32List();
+    for (let n = 0; n < own.length; n++) if (own[n] === 1) rows.push(n);
+    const unlike = rows.done();
+    if (unlike.length === 0) return;
+    const differs = new Uint8Array(unlike.length);
+    const places = {
+      a: lookUp(a.codes, lookUp(pairs.a, unlike)),
+      b: lookUp(b.codes, lookUp(pairs.b, unlike)),
+    };
+    this.mark(a.values, b.values, places, differs);
+    for (let n = 0; n < differs.length; n++) out[unlike[n]!]! |= differs[n]!;
   }
 
   /** Numbers of values: equal ones are those of equal values, of whatever dictionary. */

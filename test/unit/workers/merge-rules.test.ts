@@ -39,3 +39,30 @@ test('records whose fields both sides changed become vectors of many, not one ea
   expect(textsOf(effect.removed)).toEqual(ids.map((i) => `{id:${i},a:1,b:0}`));
   expect(effect.added.form).toBe('record');
 });
+
+test('several rows of an identity and single ones are told apart', () => {
+  const merged = (...sides: readonly string[]): string => {
+    const settler = new Settler({ fields: true }, [['id']], { offset: 0, limit: 10 });
+    const [oursRemoved, oursAdded, theirsRemoved, theirsAdded] = sides.map((text) =>
+      vectorOf(parseSupValues(text)),
+    ) as [Vector, Vector, Vector, Vector];
+    const { removed, added } = mergeByIdentity(
+      { oursRemoved, oursAdded, theirsRemoved, theirsAdded },
+      (v) => identityOf(v, [['id']]),
+      (disputed) => settler.settle(disputed),
+    );
+    return `-${textsOf(removed).join('')} +${textsOf(added).join('')} conflicts ${settler.conflicts}`;
+  };
+  const base = '{id:1,x:0.,y:1}';
+  expect(merged(base, '{id:1,x:0.,y:2}', base, '{id:1,x:3.,y:1}')).toBe(
+    '-{id:1,x:0.,y:2} +{id:1,x:3.,y:2} conflicts 0',
+  );
+  expect(merged(base, '{id:1,x:NaN,y:1}', base, '{id:1,x:NaN,y:1}')).toBe('- + conflicts 0');
+  expect(merged(base, '{id:1,x:1.,y:1}', base, '{id:1,x:2.,y:1}')).toBe('- + conflicts 1');
+  // Two of one identity on one side, beside one that is alone on each.
+  const two = '{id:2,x:1.,y:1}{id:2,x:2.,y:2}';
+  expect(merged(`${base}${two}`, `{id:1,x:5.,y:1}`, `${base}${two}`, '{id:1,x:0.,y:7}')).toBe(
+    '-{id:1,x:5.,y:1} +{id:1,x:5.,y:7} conflicts 0',
+  );
+  expect(merged(two, '{id:2,x:1.,y:1}', two, '{id:2,x:3.,y:3}')).toBe('- + conflicts 1');
+});
