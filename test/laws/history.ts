@@ -261,6 +261,10 @@ class History {
     const base = this.#base(one.id, two.id);
     const wanted = threeWay(base.objects, one.objects, two.objects);
     const twice = minus(minus(base.objects, one.objects), two.objects);
+    // Which objects hold the same rows rewrites.ts looks at.
+    const beside =
+      minus(one.objects, union(base.objects, two.objects)).size > 0 &&
+      minus(two.objects, union(base.objects, one.objects)).size > 0;
     const outcome = await this.#write(`merge/${child}`, target);
     if ('status' in outcome) {
       if (
@@ -268,10 +272,6 @@ class History {
         minus(wanted, one.objects).size + minus(one.objects, wanted).size === 0
       )
         return;
-      // Which objects hold the same rows rewrites.ts looks at.
-      const beside =
-        minus(one.objects, union(base.objects, two.objects)).size > 0 &&
-        minus(two.objects, union(base.objects, one.objects)).size > 0;
       if (outcome.error.includes('both changed the same data objects') && (twice.size > 0 || beside)) return;
       throw new Error(`refused: ${outcome.status} ${outcome.error}`);
     }
@@ -279,6 +279,8 @@ class History {
       target,
       await this.#note(outcome.commit, [one.id, two.id], threeWay(base.rows, one.rows, two.rows)),
     );
+    // Where objects are in each other's way records decide, and what they come to is in new objects.
+    if (twice.size > 0 || beside) return;
     const { objects } = this.#tip(target);
     if (minus(objects, wanted).size + minus(wanted, objects).size > 0)
       throw new Error(`objects ${[...objects].join(' ')} instead of ${[...wanted].join(' ')}`);
