@@ -38,6 +38,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   updates: [2],
   transfers: [0, 2],
   names: [0, 1],
+  copies: [0],
 };
 const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
 

@@ -28,6 +28,7 @@ export const parts = {
   times: async () => (await import('./outside/times.ts')).times,
   updates: async () => (await import('./outside/updates.ts')).updates,
   transfers: async () => (await import('./outside/transfers.ts')).transfers,
+  copies: async () => (await import('./outside/copies.ts')).copies,
   names: async () => (await import('./outside/names.ts')).names,
 } as const satisfies Record<string, () => Promise<PartRun>>;
 export type PartName = keyof typeof parts;
