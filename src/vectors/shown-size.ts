@@ -43,14 +43,10 @@ const tagged = (members: readonly Vector[], tags: Uint32Array, slots: Uint32Arra
   for (let i = 0; i < length; i++) bytes += sizes[tags[i]!]![slots[i]!]!;
   return bytes;
 };
-/** Bytes of what a column looks up, once found out: it is asked for wherever the column is held. */
-const pickedBytes = new WeakMap<DictionaryVector, number>();
-const pickedOf = (v: DictionaryVector): number => {
-  const each = evenSize(v.values);
-  if (each !== undefined) return v.length * each;
-  let bytes = pickedBytes.get(v);
-  if (bytes === undefined) pickedBytes.set(v, (bytes = picked(v.values, v.codes, v.length)));
-  return bytes;
+/** Bytes of what a column looks up. */
+const pickedOf = ({ values, codes, length }: DictionaryVector): number => {
+  const each = evenSize(values);
+  return each === undefined ? picked(values, codes, length) : length * each;
 };
 /** Bytes of each row, where none differs from the others. */
 const evenSize = (v: Vector): number | undefined => {
