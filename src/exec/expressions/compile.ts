@@ -7,7 +7,7 @@ import { typesOf } from '../../vectors/fuse.ts';
 import type { Value } from '../../vectors/value.ts';
 import { type Vector, bools, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
 import { constantOf, vectorOf } from '../../vectors/builder.ts';
-import { stringValue, underValue } from '../../vectors/value.ts';
+import { intValue, stringValue, underValue } from '../../vectors/value.ts';
 import type { PlanExpr, PlanFunction } from '../../query/plan/plan.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { CallContext, Evaluate } from '../functions/row.ts';
@@ -16,6 +16,7 @@ import { apply } from './apply.ts';
 import { arithmetic, negate } from './arithmetic.ts';
 import { type Zeros, sqlArithmetic } from './sql/arithmetic.ts';
 import { attempted } from './sql/attempt.ts';
+import { mayHaveSpans } from './sql/span-arithmetic.ts';
 import { exactCall, negateLong } from './sql/long-decimals.ts';
 import { decimalArithmetic } from './sql/decimals.ts';
 import { castToName, castVector } from './cast.ts';
@@ -118,7 +119,12 @@ const compilers: Compilers = {
       );
   },
   negate: ({ operand, sql }, context) =>
-    unary(operand, context, (v) => (sql && mayHaveLongDecimals(v) ? negateLong(v) : negate(v, v.length, sql))),
+    unary(operand, context, (v) => {
+      if (sql && mayHaveLongDecimals(v)) return negateLong(v);
+      return sql && mayHaveSpans(v)
+        ? sqlArithmetic('*', v, constantOf(intValue(-1), v.length), v.length)
+        : negate(v, v.length, sql);
+    }),
   not: ({ operand }, context) => unary(operand, context, notVector),
   and: ({ left, right }, context) => logical('and', compile(left, context), compile(right, context), isGuarded(right)),
   or: ({ left, right }, context) => logical('or', compile(left, context), compile(right, context), isGuarded(right)),

@@ -59,7 +59,12 @@ export const isInterval = (e: PlanExpr, typeOf: TypeOf): boolean => {
   return typeOf !== undefined && mayBeInterval(e) && areIntervals(typeOf(e));
 };
 const mayBeInterval = (e: PlanExpr): boolean =>
-  mayBeColumn(e) || e.kind === 'arithmetic' || e.kind === 'sqlCast' || e.kind === 'case' || e.kind === 'conditional';
+  mayBeColumn(e) ||
+  (e.kind === 'call' && e.name === 'age') ||
+  e.kind === 'arithmetic' ||
+  e.kind === 'sqlCast' ||
+  e.kind === 'case' ||
+  e.kind === 'conditional';
 /** Intervals of Parquet are compared as what they stand for, not as bytes. */
 export const spanOfFile = (e: PlanExpr, typeOf: TypeOf): PlanExpr =>
   mayBeColumn(e) && isInterval(e, typeOf) ? asDuration(e) : e;

@@ -576,6 +576,7 @@ export class TypeChecker {
     const args = e.arguments.map((a) => this.expr(a, self));
     if (e.name === 'grep') return types.bool;
     if (!this.knowsCasts) return unknownType;
+    if (e.name === 'age') return intervalType;
     const scale = scaleOfCall(e, (a) => this.expr(a, self));
     if (scale !== undefined) return orNull(decimalType(scale));
     const [list] = args;

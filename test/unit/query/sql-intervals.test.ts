@@ -78,6 +78,18 @@ describe('columns', () => {
       `select max(i) over (order by x)::varchar as m, rank() over (order by i) as r ${three} order by x`,
       '{m:"1 month",r:1} {m:"31 days",r:2} {m:"2 years 03:00:00",r:3}',
     ],
+    [
+      "select (-i)::varchar as n, -i < interval '0 days' as b from (values (age(date '2024-03-01', date '2024-01-15'))) t(i)",
+      '{n:"-1 month -17 days",b:true}',
+    ],
+    [
+      "select age(t, date '2024-01-01')::varchar as a from (values (date '2024-03-01'), (date '2024-01-20'), (date '2024-02-02')) v(t) order by age(t, date '2024-01-01') desc",
+      '{a:"2 months"} {a:"1 month 1 day"} {a:"19 days"}',
+    ],
+    [
+      "select list_sort([interval '1 month', interval '40 days', interval '1 day'])::varchar as s",
+      '{s:"[1 day, 1 month, 40 days]"}',
+    ],
     [`select x ${three} where i > interval '30 days'`, '{x:2} {x:3}'],
     [
       `select timestamp '2024-01-31' + i as a, i + timestamp '2024-01-31' as b ${three} where x = 1`,

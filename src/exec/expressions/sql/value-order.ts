@@ -5,6 +5,7 @@
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
 import { compareExact, exactOf, isLongDecimal, knownValue, nearValue } from '../../../vectors/decimal.ts';
+import { lengthOfSpan, spanOf, spanRecord } from '../../../vectors/spans.ts';
 import { isNumeric } from '../../../vectors/type.ts';
 import { type Data, type Value, nullValue } from '../../../vectors/value.ts';
 
@@ -17,6 +18,8 @@ export const order = (left: Value, right: Value): number => {
   if (exact !== undefined) return exact;
   const a = nearValue(left);
   const b = nearValue(right);
+  const spans = orderOfSpans(a, b);
+  if (spans !== undefined) return spans;
   const x = Number.isNaN(a.data);
   const y = Number.isNaN(b.data);
   if ((x || y) && isNumeric(a.type) && isNumeric(b.type)) return Number(x) - Number(y);
@@ -31,6 +34,14 @@ export const order = (left: Value, right: Value): number => {
   return of.length - others.length;
 };
 
+/** Of intervals, one of which has months at least, by their lengths; undefined for all else. */
+const orderOfSpans = (a: Value, b: Value): number | undefined => {
+  if (a.type !== spanRecord && b.type !== spanRecord) return undefined;
+  const [x, y] = [spanOf(a), spanOf(b)];
+  if (!x || !y) return undefined;
+  const by = lengthOfSpan(x) - lengthOfSpan(y);
+  return by < 0n ? -1 : Number(by > 0n);
+};
 /** Of a long decimal and a number, digit by digit; undefined for all else. */
 const orderOfDecimals = (left: Value, right: Value): number | undefined => {
   if (!isLongDecimal(left.type) && !isLongDecimal(right.type)) return undefined;
