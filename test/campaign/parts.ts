@@ -21,6 +21,7 @@ export const parts = {
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
   rotation: async () => (await import('./rotation.ts')).rotation,
   buckets: async () => (await import('./outside/buckets.ts')).buckets,
+  proxied: async () => (await import('./outside/proxied.ts')).proxied,
   takeovers: async () => (await import('./outside/takeovers.ts')).takeovers,
   losses: async () => (await import('./outside/takeovers.ts')).losses,
   twins: async () => (await import('./outside/takeovers.ts')).twins,

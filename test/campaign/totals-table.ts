@@ -29,6 +29,8 @@ const texts: Readonly<Record<string, string>> = {
     'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
   buckets:
     'a bucket loses, swaps and damages segments, bases and objects, also with those of another lake; opened from nothing, as a replica and from the folder: all that was acknowledged, or refused by the name of what is wrong',
+  proxied:
+    'the n-th request to the bucket fails (500, 503, reset, stall, cut body, lost answer, old listing), once or from there on: tried again within bounds, or a clear error; what was acknowledged is in the bucket, and no commit names an object that is not',
   takeovers:
     'the writer of a bucket is killed under 16 writing clients and its folder deleted, half of the times with a standby: nothing acknowledged is lost, nothing is there twice, a replica ends at the same tip, ids and rows',
   losses:

@@ -6,10 +6,11 @@
  *
  * `node victim.mjs serve` does one script after the other: a line of JSON each on its input, `{directory, script, mode,
  * faults}`. `faults`: what fault-shim.c is told before; what it counted is said after the script, then `end STATUS
- * COMPLAINT`.
+ * COMPLAINT`. `store`: the lake is in a bucket, options of which are in it; a step that the store's faults end is not
+ * refused, it is the last one (`stopped I CODE TEXT`).
  */
 import { createHash } from 'node:crypto';
-import { openSync, writeSync } from 'node:fs';
+import { openSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -39,13 +40,16 @@ class Run {
   directory;
   script;
   mode;
+  store;
   lake;
   objects;
+  bucket;
+  copied;
   commits = [];
   isOver = false;
 
-  constructor({ directory, script, mode }) {
-    Object.assign(this, { directory, script, mode });
+  constructor({ directory, script, mode, store }) {
+    Object.assign(this, { directory, script, mode, store });
   }
 
   say(text) {
@@ -55,6 +59,7 @@ class Run {
     this.lake = await openLake({
       directory: this.directory,
       objects: this.objects,
+      ...(this.store && { store: this.copy() }),
       ...(this.script.length % 2 === 0 ? {} : shortLog),
       report: (fault) => {
         this.say(`fault ${fault instanceof Error ? fault.message : String(fault)}`);
@@ -62,18 +67,60 @@ class Run {
     });
   }
 
+  openFiles() {
+    this.objects = this.store.parts.openLakeObjects(this.directory, this.store.address, 'main');
+  }
+  copy() {
+    const { openBucket, openLakeStore } = this.store.parts;
+    this.bucket = openBucket(this.store.address);
+    this.copied = openLakeStore({
+      bucket: this.bucket,
+      ack: 'bucket',
+      address: 'victim',
+      graceMs: 0,
+      cache: { bytesMax: 0, lookMs: 3_600_000 },
+      baseBytesMin: 60_000,
+      closeMsMax: 300,
+      leaseMs: 3_600_000,
+      takesOver: true,
+      noted: () => undefined,
+    });
+    return this.copied;
+  }
+  /** Commits wait for a store that is away, for as long as it takes; this one is closed then. */
+  async stopped() {
+    let timer;
+    const away = new Promise((resolve) => {
+      timer = setInterval(() => {
+        const { fault } = this.copied.figures();
+        if (fault !== undefined) resolve(fault);
+      }, 20);
+    });
+    return { away, end: () => clearInterval(timer) };
+  }
+
   async all() {
     // What the processes before this one acknowledged is not known here: a script goes on where it is told.
-    this.objects = openObjects(this.directory);
+    if (this.store) {
+      const [{ openLakeObjects }, { openBucket }, { openLakeStore }] = await Promise.all(
+        ['lake/objects/fetched.js', 'store/s3.js', 'lake/store/copy.js'].map(part),
+      );
+      this.store.parts = { openBucket, openLakeStore, openLakeObjects };
+      this.openFiles();
+    } else this.objects = openObjects(this.directory);
     await this.open();
     this.say('ready');
     for (const [i, step] of this.script.entries()) {
       this.say(`begin ${i}`);
       try {
-        const done = await steps[step.do](this, step, i);
+        const done = await this.done(steps[step.do](this, step, i));
         this.commits[i] = done?.commit;
         this.say(`ack ${i}`);
       } catch (error) {
+        if (/^store-|^object-missing$/.test(error.code ?? '')) {
+          this.say(`stopped ${i} ${error.code} ${error.message}`);
+          break;
+        }
         this.say(`refused ${i} ${error.code ?? ''} ${error.message}`);
       }
       if (this.mode === 'states') this.say(`state ${i} ${JSON.stringify(await this.state())}`);
@@ -83,6 +130,35 @@ class Run {
     await this.lake.close();
     this.say('closed');
     if (this.mode === 'states') this.say(`points ${JSON.stringify([...killCounts])}`);
+  }
+  /** Of a step with a store that goes away the end is that of the service. */
+  async done(step) {
+    if (!this.store) return step;
+    step.catch(() => undefined);
+    const { away, end } = await this.stopped();
+    const what = await Promise.race([
+      step.then(
+        () => 'done',
+        () => 'done',
+      ),
+      away.then(() => 'away'),
+    ]);
+    end();
+    if (what === 'away') {
+      // A fault may pass: it has as long as a try takes.
+      const late = new Promise((resolve) => setTimeout(resolve, this.store.awayMs, 'late'));
+      if (
+        (await Promise.race([
+          step.then(
+            () => 'done',
+            () => 'done',
+          ),
+          late,
+        ])) === 'late'
+      )
+        await this.lake.close();
+    }
+    return step;
   }
   /** What the lake does in the background after this is nobody's. */
   async over() {
@@ -211,6 +287,25 @@ const steps = {
   restart: async (run) => {
     await run.lake.close();
     await run.open();
+  },
+  /** Goes on from what the bucket has, in an empty folder. */
+  move: async (run) => {
+    await run.lake.close();
+    for (const name of ['log', 'base', 'tables', 'objects', 'ranges', 'store.json'])
+      rmSync(join(run.directory, name), { recursive: true, force: true });
+    run.objects.close();
+    run.openFiles();
+    await run.open();
+  },
+  /** Each object is read, of all branches; a body that is another one is told. */
+  read: async (run) => {
+    for (const { name } of run.lake.pools())
+      for (const branch of run.lake.pool(name).branches())
+        for (const { id, size, inline, min } of await run.tipObjects(name, branch.name)) {
+          if (inline) continue;
+          const bytes = await run.objects.readRange(id, 0, size);
+          if (!bodyOf(Number(min.text), size).equals(bytes)) run.say(`wrong bytes of ${id}`);
+        }
   },
 };
 

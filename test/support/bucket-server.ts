@@ -20,8 +20,15 @@ export interface BucketServer {
   readonly requests: string[];
   /** Parts of objects that were asked for. */
   readonly ranges: { readonly key: string; readonly offset: number; readonly bytes: number }[];
-  /** How long each takes. */
+  /** How long each takes, and each put. */
   rangeMs: number;
+  putMs: number;
+  /**
+   * None is answered before none more came for so long; those that are answered together are a round: what waits for an
+   * answer comes in a later one.
+   */
+  quietMs: number;
+  rounds: number;
   /** So many were under way at once. */
   mostAtOnce: number;
   /** Whether it heeds If-None-Match. */
@@ -50,6 +57,17 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
   const requests: string[] = [];
   const ranges: BucketServer['ranges'] = [];
   let atOnce = 0;
+  const held: (() => void)[] = [];
+  let holding: NodeJS.Timeout | undefined;
+  const quiet = (): Promise<void> =>
+    new Promise((resolve) => {
+      held.push(resolve);
+      clearTimeout(holding);
+      holding = setTimeout(() => {
+        server.rounds++;
+        for (const go of held.splice(0)) go();
+      }, server.quietMs);
+    });
   const refuse = (response: ServerResponse, status: number, code: string): void => {
     response.writeHead(status, { 'content-type': 'application/xml' });
     response.end(`<Error><Code>${code}</Code><Message>${code}</Message></Error>`);
@@ -78,6 +96,7 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
     const { searchParams: query } = url;
     requests.push(`${request.method} ${request.url}`);
     const body = await bodyOf(request);
+    if (request.method === 'PUT' && server.putMs > 0) await later(server.putMs);
     const upload = uploads.get(query.get('uploadId') ?? '');
     switch (request.method) {
       case 'PUT': {
@@ -126,6 +145,7 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
           server.mostAtOnce = Math.max(server.mostAtOnce, ++atOnce);
           response.once('close', () => atOnce--);
           if (server.rangeMs > 0) await later(server.rangeMs);
+          if (server.quietMs > 0) await quiet();
         }
         response.writeHead(from === undefined ? 200 : 206, {
           etag: stored.etag,
@@ -147,6 +167,9 @@ export const startBucketServer = async ({ pageKeys = 1000 } = {}): Promise<Bucke
     requests,
     ranges,
     rangeMs: 0,
+    putMs: 0,
+    quietMs: 0,
+    rounds: 0,
     mostAtOnce: 0,
     conditional: true,
     unref: () => {

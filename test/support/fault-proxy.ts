@@ -5,9 +5,10 @@ import type { AddressInfo } from 'node:net';
 /**
  * `500`, `503`: answered without asking the store; `reset`: the connection ends before anything is asked; `stall`:
  * nothing is answered; `cut`: the answer ends in the middle; `lost`: the store is asked, and its answer kept back;
- * `late`: the store is asked when `release` says so.
+ * `late`: the store is asked when `release` says so; `old`: a listing is answered as it was first, since the last
+ * `forget`.
  */
-export type Fault = '500' | '503' | 'reset' | 'stall' | 'cut' | 'lost' | 'late';
+export type Fault = '500' | '503' | 'reset' | 'stall' | 'cut' | 'lost' | 'late' | 'old';
 /** `faultOf`: what is to befall a request; may be set at any time. */
 export interface FaultProxy {
   readonly endpoint: string;
@@ -16,6 +17,8 @@ export interface FaultProxy {
   readonly done: string[];
   /** Lets go what is late. */
   release(): void;
+  /** Listings so far are forgotten. */
+  forget(): void;
   close(): Promise<void>;
 }
 
@@ -29,6 +32,8 @@ const bodyOf = async (message: IncomingMessage): Promise<Buffer> => {
 export const startFaultProxy = async (endpoint: string): Promise<FaultProxy> => {
   const target = new URL(endpoint);
   const late: (() => void)[] = [];
+  /** The first answer to each. */
+  const listings = new Map<string, { readonly body: Buffer }>();
   const ask = async (request: IncomingMessage, body: Buffer): Promise<{ head: IncomingMessage; body: Buffer }> => {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
       const asked = send(
@@ -58,6 +63,12 @@ export const startFaultProxy = async (endpoint: string): Promise<FaultProxy> => 
     }
     if (fault === 'late') await new Promise<void>((resolve) => late.push(resolve));
     const answer = await ask(request, body);
+    if (request.url!.includes('list-type=')) {
+      const first = listings.get(request.url!) ?? answer;
+      listings.set(request.url!, first);
+      if (fault === 'old') answer.body = first.body;
+      answer.head.headers['content-length'] = String(answer.body.length);
+    }
     if (fault === 'lost') return void request.socket.resetAndDestroy();
     if (response.destroyed) return;
     response.writeHead(answer.head.statusCode!, answer.head.headers);
@@ -78,6 +89,9 @@ export const startFaultProxy = async (endpoint: string): Promise<FaultProxy> => 
     done: [],
     release: () => {
       for (const go of late.splice(0)) go();
+    },
+    forget: () => {
+      listings.clear();
     },
     close: () =>
       new Promise((resolve) => {

@@ -195,6 +195,8 @@ export class ObjectReader {
   private readonly layouts: readonly Layout[];
   private readonly dictionaryEntries: readonly DictionaryEntry[];
   private readonly dictionaries: (BytesVector | undefined)[];
+  /** Those that are on their way: blocks may be read side by side. */
+  private readonly dictionariesComing = new Map<number, Promise<void>>();
   private readonly dictionaryPairs: (Uint32Array | undefined)[] = [];
   private readonly columns: (Column | undefined)[];
 
@@ -284,6 +286,10 @@ export class ObjectReader {
   /** Whether it pays to ask for bytes before they are needed. */
   get isFar(): boolean {
     return this.source.ahead !== undefined;
+  }
+  /** Stored bytes of a block. */
+  blockBytes(block: number): number {
+    return (this.blocks[block] as BlockEntry).dataLength;
   }
   /** Begins to fetch what `readPart` would read. */
   fetchPart(block: number, part: Column, projection?: Projection): void {
@@ -564,6 +570,11 @@ export class ObjectReader {
   private loadDictionaries(numbers: readonly number[]): MaybePromise<void> {
     const pending: Promise<void>[] = [];
     for (const n of numbers) {
+      const coming = this.dictionariesComing.get(n);
+      if (coming) {
+        pending.push(coming);
+        continue;
+      }
       const entry = this.dictionaryEntries[n];
       const place = `dictionary ${n}`;
       if (!entry?.column) throw corrupt(this.id, place, 'there is none');
@@ -585,7 +596,10 @@ export class ObjectReader {
         this.dictionaries[n] = decoded;
         this.dictionaryBytes += decoded.bytes.buffer.byteLength + decoded.offsets.byteLength;
       });
-      if (done instanceof Promise) pending.push(done);
+      if (!(done instanceof Promise)) continue;
+      const ended = done.finally(() => this.dictionariesComing.delete(n));
+      this.dictionariesComing.set(n, ended);
+      pending.push(ended);
     }
     return pending.length > 0 ? Promise.all(pending).then(() => undefined) : undefined;
   }

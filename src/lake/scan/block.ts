@@ -111,6 +111,7 @@ export class BlockScanner {
   private readonly knownValues: readonly KnownValues[];
   /** Parts of blocks that the pruner leaves. */
   private readonly known = new Map<readonly Column[], readonly Column[]>();
+  private readonly toldBytes = new WeakMap<ObjectReader, number>();
 
   constructor(options: BlockOptions) {
     const { columns, filter } = options;
@@ -295,7 +296,7 @@ export class BlockScanner {
     const { bytesRead } = reader;
     const found = reader.summaries(block, part, summaries.of);
     const taken = (columns: readonly ColumnSummary[] | undefined): MaybePromise<Kept | undefined> => {
-      read?.(reader.bytesRead - bytesRead, 0);
+      read?.(this.newBytes(reader, bytesRead), 0);
       if (!columns || !summaries.take(part.rows, columns)) return rows();
       if (!filter) read?.(0, part.rows);
       return undefined;
@@ -326,7 +327,7 @@ export class BlockScanner {
     if (!found) return this.looked(reader, block, part, bytesRead);
     const { rows: kept } = found;
     const { rest, seen } = this.options.filter!.stored!;
-    this.options.read?.(reader.bytesRead - bytesRead, 0);
+    this.options.read?.(this.newBytes(reader, bytesRead), 0);
     seen(part.rows);
     if (kept?.length === 0) return undefined;
     const index = kept?.length === part.rows ? undefined : kept;
@@ -423,8 +424,14 @@ export class BlockScanner {
   /** `before`: what the reader had read until then. */
   private told(reader: ObjectReader, before: number, read: MaybePromise<Vector>, counts = true): MaybePromise<Vector> {
     if (read instanceof Promise) return read.then((rows) => this.told(reader, before, rows, counts));
-    this.options.read?.(reader.bytesRead - before, counts ? read.length : 0);
+    this.options.read?.(this.newBytes(reader, before), counts ? read.length : 0);
     return read;
+  }
+  /** Bytes that were read since, each told once: blocks may be read side by side. */
+  private newBytes(reader: ObjectReader, before: number): number {
+    const from = Math.max(before, this.toldBytes.get(reader) ?? 0);
+    this.toldBytes.set(reader, reader.bytesRead);
+    return reader.bytesRead - from;
   }
 }
 

@@ -12,6 +12,15 @@ import { type BestKeys, spanOfBlock, spanOfObject } from './best.ts';
 import { BlockScanner } from './block.ts';
 import { type ScanInput, batchBytes, blocksOf, isWhole, wholeBlockRows } from './input.ts';
 
+/** Blocks that are begun and wait, and their stored bytes. */
+const lateBlocksMax = 32;
+const lateBytesMax = 32 << 20;
+/** The rows of a block that are on their way. */
+interface Late {
+  readonly found: Promise<readonly Vector[]>;
+  readonly bytes: number;
+}
+
 /** A scan of `input`, whose `rows` can be asked for once. */
 export class UnorderedScan {
   private readonly input: ScanInput;
@@ -20,7 +29,8 @@ export class UnorderedScan {
   /** Rows that wait to be given out, the block that is read next, and rows that are being read. */
   private readonly ready: Vector[] = [];
   private current: { readonly reader: ObjectReader; block: number } | undefined;
-  private late: Promise<readonly Vector[]> | undefined;
+  private readonly late: Late[] = [];
+  private lateBytes = 0;
 
   constructor(input: ScanInput) {
     this.input = input;
@@ -72,10 +82,10 @@ export class UnorderedScan {
       this.current = { reader, block: this.input.nextBlock(reader, 0) };
       for (;;) {
         for (let rows = this.nextNow(); rows; rows = this.nextNow()) yield rows;
-        if (this.late) {
-          const found = await this.late;
-          this.late = undefined;
-          this.give(found);
+        const late = this.late.shift();
+        if (late) {
+          this.lateBytes -= late.bytes;
+          this.give(await late.found);
           continue;
         }
         const { block } = this.current;
@@ -104,21 +114,39 @@ export class UnorderedScan {
     for (;;) {
       const rows = ready.shift();
       if (rows) return rows;
-      if (this.late || !current || current.block < 0 || !isWhole(current.reader, current.block)) return undefined;
+      if (!current || current.block < 0 || !isWhole(current.reader, current.block)) return undefined;
+      if (this.late.length > 0 && !this.goesOn(current.reader)) return undefined;
       this.input.options.signal?.throwIfAborted();
       const { reader, block } = current;
       this.ahead.from(reader, block);
       current.block = this.input.nextBlock(reader, block + 1);
       const found = this.scanner.parts(reader, block);
-      if (found instanceof Promise) {
-        this.late = found;
+      if (found instanceof Promise || this.late.length > 0) {
+        const bytes = reader.blockBytes(block);
+        this.lateBytes += bytes;
+        this.late.push({ found: Promise.resolve(found), bytes });
         // Its failure is told when it is awaited, if ever.
-        found.catch(() => undefined);
+        if (found instanceof Promise) found.catch(() => undefined);
       } else {
         this.give(found);
         if (ready.length === 0 && isTurnLong()) return undefined;
       }
     }
+  }
+  /**
+   * Whether the next block is begun while others are on their way: of an object that is far away each asks twice, for
+   * what the filter looks at and for what else is wanted, and these are to be two waits for all of them.
+   */
+  private goesOn(reader: ObjectReader): boolean {
+    const { filter, limit } = this.input.options;
+    return (
+      reader.isFar &&
+      filter !== undefined &&
+      !filter.best &&
+      limit === undefined &&
+      this.late.length < lateBlocksMax &&
+      this.lateBytes < lateBytesMax
+    );
   }
   private give(found: readonly Vector[]): void {
     for (const rows of found) this.ready.push(...this.input.cut(rows));

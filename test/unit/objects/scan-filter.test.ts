@@ -9,7 +9,7 @@ import { ColumnCache } from '../../../src/lake/columns/cache.ts';
 import { CacheCounters } from '../../../src/workers/cache-counts.ts';
 import { sortIntoObjects } from '../../../src/lake/load/sort.ts';
 import type { ObjectReader } from '../../../src/lake/objects/reader.ts';
-import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { type ObjectStore, openObjects } from '../../../src/lake/objects/objects.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import type { ScanOptions } from '../../../src/lake/scan/scan.types.ts';
 import type { RowFilter } from '../../../src/lake/scan/block.ts';
@@ -17,6 +17,7 @@ import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
+import { randomOf, seedOf } from '../../support/random.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-filter-'));
 afterAll(() => {
@@ -104,6 +105,51 @@ test.each([false, true, true])('without an order every wanted row comes once (ca
     all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'),
   );
   expect((await scan({ ordered: false, columns: [] }, cached)).length).toBe(rows.length);
+});
+
+test('objects that are far away give the same rows, whichever of their ranges comes first, and their bytes are told once', async () => {
+  const random = randomOf(seedOf(5));
+  const far: ObjectStore = Object.assign(Object.create(objects) as ObjectStore, {
+    ahead: () => undefined,
+    readRange: async (id: string, offset: number, length: number) => {
+      for (let turns = random.below(20); turns > 0; turns--) await new Promise(setImmediate);
+      return objects.readRange(id, offset, length);
+    },
+  });
+  for (const [columns, text] of [
+    [[['n']], 'n:3}'],
+    [[['a']], '"text 6"'],
+    [[['k']], 'nowhere'],
+  ] as const) {
+    const seen = [objects, far].map(async (store) => {
+      const found: string[] = [];
+      let told = 0;
+      const source = { keys: [['k']], order: 'asc' as const, objects: store, page: () => ({ objects: metas }) };
+      const filter = having(text, columns);
+      const read = (bytes: number): void => {
+        told += bytes;
+      };
+      for await (const batch of scanObjects(source, { ordered: false, filter, read }))
+        for (let i = 0; i < batch.length; i++) found.push(supText(valueAt(batch, i)));
+      return { found, told };
+    });
+    const [near, other] = await Promise.all(seen);
+    expect(other).toEqual(near);
+  }
+  const broken = Object.assign(Object.create(far) as ObjectStore, {
+    readRange: async (id: string, offset: number, length: number) => {
+      const bytes = await far.readRange(id, offset, length);
+      if (random.below(3) === 0) throw new Error('it is away');
+      return bytes;
+    },
+  });
+  await expect(async () => {
+    for (let n = 0; n < 20; n++) {
+      const source = { keys: [['k']], order: 'asc' as const, objects: broken, page: () => ({ objects: metas }) };
+      for await (const batch of scanObjects(source, { ordered: false, filter: having('n:3}', [['n']]) }))
+        expect(batch.length).toBeGreaterThan(0);
+    }
+  }).rejects.toThrow('it is away');
 });
 
 test('whoever takes the rows that are at hand meets the same ones as who waits for each', async () => {
