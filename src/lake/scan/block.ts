@@ -134,6 +134,7 @@ export class BlockScanner {
   /** The wanted rows, apart by part and so not in the block's order; at once if all of it is at hand. */
   parts(reader: ObjectReader, block: number): MaybePromise<readonly Vector[]> {
     const out: Vector[] = [];
+    if (reader.isFar && !this.toldBytes.has(reader)) this.toldBytes.set(reader, reader.bytesRead);
     const live = this.live(reader.parts(block));
     for (let k = 0; k < live.length; k++) {
       const kept = this.kept(reader, block, live[k]!);
@@ -427,10 +428,10 @@ export class BlockScanner {
     this.options.read?.(this.newBytes(reader, before), counts ? read.length : 0);
     return read;
   }
-  /** Bytes that were read since, each told once: blocks may be read side by side. */
+  /** Bytes that were read since. Blocks of what is far away are read side by side: each byte is told once. */
   private newBytes(reader: ObjectReader, before: number): number {
-    const from = Math.max(before, this.toldBytes.get(reader) ?? 0);
-    this.toldBytes.set(reader, reader.bytesRead);
+    const from = this.toldBytes.get(reader) ?? before;
+    if (reader.isFar) this.toldBytes.set(reader, reader.bytesRead);
     return reader.bytesRead - from;
   }
 }
