@@ -34,7 +34,7 @@ const texts: Readonly<Record<string, string>> = {
   takeovers:
     'the writer of a bucket is killed under 16 writing clients and its folder deleted, half of the times with a standby: nothing acknowledged is lost, nothing is there twice, a replica ends at the same tip, ids and rows',
   losses:
-    'the same with `-store.ack local`: what is lost is the end of what was acknowledged, and the log of whoever goes on says so',
+    'the same with `-store.ack local`: what is lost is the end of what was acknowledged, and the log of the service that goes on says so',
   twins:
     'the writer of a bucket is stopped (SIGSTOP) at its work under 16 clients and resumed when another one writes: one history, and each write to it is refused by the name of the writer',
   syslog:

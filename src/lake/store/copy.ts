@@ -143,6 +143,8 @@ class LakeCopy implements LakeStore {
   private gone: (readonly [Id, number])[] = [];
   private goneTimer: NodeJS.Timeout | undefined;
   private stopTimer: NodeJS.Timeout | undefined;
+  /** Nothing is put any more. */
+  private isOver = false;
   private sweepTimer: NodeJS.Timeout | undefined;
   private sweeping: Promise<void> | undefined;
   private sinceBase = 0;
@@ -305,6 +307,7 @@ class LakeCopy implements LakeStore {
     const { fence } = this.role;
     if (fence) return Promise.reject(fence);
     if (this.tip.last >= record) return Promise.resolve();
+    if (this.isOver) return Promise.reject(this.unreachable());
     return new Promise((resolve, reject) => {
       this.waiting.push({ resolve, reject, record });
     });
@@ -554,16 +557,21 @@ class LakeCopy implements LakeStore {
     this.closing.abort();
     this.stopTimer = setTimeout(() => {
       this.bucket.close();
-      for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
+      this.giveUp();
     }, this.options.closeMsMax);
+  }
+  private giveUp(): void {
+    this.isOver = true;
+    for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
   }
   async close(): Promise<void> {
     this.stop();
     clearTimeout(this.goneTimer);
     clearTimeout(this.sweepTimer);
     await this.running;
+    // A base that is being made waits for what nobody puts any more.
+    this.giveUp();
     await this.making;
-    for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
     await this.sweeping;
     clearTimeout(this.stopTimer);
     await this.cache?.close();
