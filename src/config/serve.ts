@@ -51,6 +51,8 @@ export interface ServeConfig {
   readonly tasksMax: number;
   /** Infinity: never. */
   readonly queryShareRowsMin: number;
+  /** Which data objects are compressed. */
+  readonly compress: 'none' | 'compacted' | 'all';
   /** 0: workers do not warm up. */
   readonly warmUpMs: number;
   /** 0: small objects are not packed. */
@@ -184,6 +186,7 @@ export const parseServe = (
     startWaitMs: number('start.wait'),
     tasksMax: number('tasks.max'),
     queryShareRowsMin: number('query.share.rows') || Infinity,
+    compress: values['compress'] as ServeConfig['compress'],
     warmUpMs: number('warmup'),
     packObjectsMin: number('pack.objects'),
     connectionsMax: number('connections.max'),

@@ -751,6 +751,15 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
+    name: 'compress',
+    type: 'text',
+    fallback: 'compacted',
+    value: 'WHAT',
+    choices: ['none', 'compacted', 'all'],
+    text: 'data objects that are compressed where it pays: none; compacted: those of compactions, and of rewrites of such; all: also those of loads, which then take longer',
+    ...inEnvironment,
+  },
+  {
     name: 'warmup',
     type: 'duration',
     fallback: '100ms',

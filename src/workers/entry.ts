@@ -115,7 +115,10 @@ setInterval(() => {
   columns.trim();
 }, trimEveryMs).unref();
 const tools: WorkerTools = {
-  objects: openLakeObjects(settings.lakeDirectory, settings.store, `thread${settings.thread.index}`),
+  objects: Object.assign(openLakeObjects(settings.lakeDirectory, settings.store, `thread${settings.thread.index}`), {
+    compresses: settings.compress === 'all',
+  }),
+  compressesCompacted: settings.compress !== 'none',
   readers: new ReaderList(columns, settings.cacheBytesMax / 2),
   budget,
   batchRows: settings.batchRows,

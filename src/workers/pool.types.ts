@@ -39,6 +39,7 @@ import type { FromPolicy } from './from/policy.ts';
 import type { TaskClient } from './places.ts';
 import type { ThreadTotals } from './task-counts.ts';
 import type { LoadWatch, QueryWatch } from './watches.ts';
+import type { CompressedObjects } from './worker-settings.ts';
 
 /** One load: its body, how that is to be read, and the pool that gives keys, order and size of the objects. */
 export interface LoadRequest {
@@ -305,6 +306,8 @@ export interface WorkerPoolOptions {
   readonly tasksMax?: number;
   /** What `from` may read besides pools; default: nothing. */
   readonly from?: FromPolicy;
+  /** Which data objects are compressed: those of compactions by default. */
+  readonly compress?: CompressedObjects;
   /** How long the threads may make their code warm while they have nothing to do; default: not at all. */
   readonly warmUpMs?: number;
   /** When one query runs on several threads. */

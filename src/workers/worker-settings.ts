@@ -4,6 +4,9 @@ import type { S3Options } from '../store/s3.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { FromPolicy } from './from/policy.ts';
 
+/** Which data objects are compressed: those that compactions write, and rewrites of such, or all. */
+export type CompressedObjects = 'none' | 'compacted' | 'all';
+
 /** What a worker thread is told when it starts. */
 export interface WorkerSettings {
   readonly lakeDirectory: string;
@@ -30,6 +33,8 @@ export interface WorkerSettings {
   readonly counts: SharedArrayBuffer;
   /** Which thread goes on where memory is short (turn-claim.ts). */
   readonly claim: SharedArrayBuffer;
+  /** Which data objects are compressed. */
+  readonly compress: CompressedObjects;
   /** How long its code may be made warm before it is needed; 0: not at all. */
   readonly warmUpMs: number;
   /** What the whole process may take, about. */

@@ -109,7 +109,7 @@ const someObject = (random: Random): Buffer => {
     (chunk) => {
       chunks.push(chunk.slice());
     },
-    { rowsExpected: random.below(2) === 0 ? 10_000 : 10 },
+    { rowsExpected: random.below(2) === 0 ? 10_000 : 10, compressed: random.below(2) === 0 },
   );
   const record = (i: number): Value =>
     recordValue([

@@ -47,6 +47,14 @@ describe('flags of lake serve', () => {
       ),
     ).toEqual([undefined, undefined, 0, 1]);
   });
+  test('objects of compactions are compressed, or all, or none', () => {
+    expect(
+      [[], ['-compress', 'none'], ['-compress', 'all']].map(
+        (argv) => (parseServe(argv) as { readonly compress: string }).compress,
+      ),
+    ).toEqual(['compacted', 'none', 'all']);
+    expect(fault(['-compress', 'some'])).toContain('some');
+  });
   test('one dash, two dashes, a blank and an equals sign mean the same', () => {
     for (const argv of [['-lake', 'x'], ['--lake', 'x'], ['-lake=x'], ['--lake=x']])
       expect(parseServe(argv)).toMatchObject({ lakeDirectory: 'x' });

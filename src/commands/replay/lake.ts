@@ -452,13 +452,11 @@ const described = ({ id, count, size, min, max, inline }: RecordedObject): Objec
   max: { text: max.text, sort: Buffer.from(max.sort, 'base64') },
   ...(inline && { inline: new Uint8Array(0) }),
 });
-/** What of an object does not depend on its id. */
-const shape = ({ count, size, min, max, inline }: ObjectMeta | RecordedObject): object => ({
+/** What of an object depends neither on its id nor on how its bytes are compressed, which Node has a say in. */
+const shape = ({ count, min, max }: ObjectMeta | RecordedObject): object => ({
   count,
-  size,
   min: min.text,
   max: max.text,
-  inline: inline !== undefined && inline !== false,
 });
 
 /** What made the objects of a rewrite, to make them again. */

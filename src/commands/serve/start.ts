@@ -204,6 +204,7 @@ const startWorkers = (
       threads: config.workerCount,
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,
+      compress: config.compress,
       shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin },
       expandedBytesMax: config.expandedBytesMax,
       formatLimits: config.formatLimits,

@@ -188,7 +188,7 @@ class OpenObject {
   constructor(
     store: ObjectStore,
     rowsExpected: number,
-    { order, keepsEncodings = false, compressed = false }: SortKeys,
+    { order, keepsEncodings = false, compressed = store.compresses ?? false }: SortKeys,
   ) {
     this.store = store;
     this.order = order;

@@ -26,6 +26,8 @@ export interface ObjectSink {
 
 /** The file interface: put, read range, delete, list. Ids are 40 hexadecimal digits. */
 export interface ObjectStore extends ObjectFiles {
+  /** Objects that are written there are compressed where that pays, unless their writer says otherwise. */
+  readonly compresses?: boolean;
   /** Begins an object that is written piece by piece. */
   create(id: Id): ObjectSink;
   /** Writes a whole object; durable once resolved. */

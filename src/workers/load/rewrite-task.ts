@@ -20,8 +20,8 @@ export const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<Ob
       : { id: meta.id, size: meta.size, read: (offset, length) => objects.readRange(meta.id, offset, length) },
   );
 
-/** Bytes of a row in memory, about: encodings halve them. */
-export const inMemory = (meta: ObjectMeta): number => (meta.size / meta.count) * 2;
+/** Bytes of a row in memory, about: encodings halve them, compression does it once more. */
+const inMemory = (meta: ObjectMeta, isCompressed = false): number => (meta.size / meta.count) * (isCompressed ? 4 : 2);
 
 /** What objects are rewritten with. */
 interface RewriteTools {
@@ -44,11 +44,11 @@ export const rewritten = async (
 ): Promise<readonly ObjectMeta[] | undefined> => {
   const { keys, order } = pool;
   const cutter = new ObjectCutter(
-    { keys, order, keepsEncodings, compressed: reader.isCompressed },
+    { keys, order, keepsEncodings, ...(reader.isCompressed && { compressed: true }) },
     tools.objects,
     pool.threshold,
   );
-  cutter.expect(meta.count, inMemory(meta));
+  cutter.expect(meta.count, inMemory(meta, reader.isCompressed));
   let found = false;
   try {
     for (let block = 0; block < reader.blocks.length; block++) {
@@ -74,7 +74,7 @@ export const rewritten = async (
 /** Merges objects into new ones. */
 export const runCompact = async (task: Task, request: CompactTask, tools: WorkerTools): Promise<RewriteOutcome> => {
   const { pool, objects } = request;
-  const cutter = new ObjectCutter({ ...pool, compressed: true }, tools.objects, pool.threshold);
+  const cutter = new ObjectCutter({ ...pool, compressed: tools.compressesCompacted }, tools.objects, pool.threshold);
   cutter.expect(
     objects.reduce((n, o) => n + o.count, 0),
     objects.reduce((most, o) => Math.max(most, inMemory(o)), 0),

@@ -72,6 +72,8 @@ export class ReaderList implements ReaderCache {
 /** What a worker has for all of its tasks: the lake's objects, what it keeps of them, budgets and limits. */
 export interface WorkerTools {
   readonly objects: ObjectStore;
+  /** Compactions compress what they write. */
+  readonly compressesCompacted: boolean;
   readonly readers: ReaderList;
   readonly budget: LoadBudget;
   readonly batchRows: number;

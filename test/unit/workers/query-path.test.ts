@@ -326,6 +326,7 @@ describe('warm-up', () => {
     readers: new ReaderList(new ColumnCache(1 << 20)),
     budget: new LoadBudget(1 << 20),
     batchRows: 4096,
+    compressesCompacted: true,
     queryMemoryBytesMax: 1 << 26,
     recursion: { rounds: 10, rows: 10 },
     thread: { index: 0, of: 1 },
