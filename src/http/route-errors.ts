@@ -102,6 +102,8 @@ export const queryTextErrors: Codes = [
   'query-memory-busy',
   'query-string',
   'query-cast',
+  'query-interval-overflow',
+  'query-interval-sum',
   'query-overflow',
   'query-time-overflow',
   'query-division',
