@@ -5,7 +5,6 @@
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { KeyBound, Lake, ObjectMeta } from '../../src/lake/lake.types.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
 import { intValue } from '../../src/vectors/value.ts';
@@ -148,7 +147,7 @@ const checkGraph = async (lake: Lake): Promise<void> => {
       if (places.get(parent)! <= places.get(id)!) throw new Error(`the graph has ${parent} before its child ${id}`);
 };
 
-const preload = fileURLToPath(new URL('../support/fake-clock.mjs', import.meta.url));
+const preload = new URL('../support/fake-clock.mjs', import.meta.url).href;
 /** The service in a process with such a clock. */
 const ofService = async (lake: string, random: Random, count: Count): Promise<void> => {
   const clock = `${lake}.clock`;

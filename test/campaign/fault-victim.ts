@@ -2,7 +2,7 @@
  * A victim that does script after script with faults that fault-shim.c makes, and is started again when one ends it.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Told, victim } from './run-victim.ts';
@@ -95,7 +95,15 @@ export class FaultVictim {
   private start(): ChildProcess {
     const child = spawn(process.execPath, [victim, 'serve'], {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_OPTIONS: '', UV_THREADPOOL_SIZE: '1', LAKE_KILL_AT: '', LD_PRELOAD: this.shim },
+      // The linker takes blanks for the end of a name: the one from the folder has none.
+      cwd: dirname(this.shim),
+      env: {
+        ...process.env,
+        NODE_OPTIONS: '',
+        UV_THREADPOOL_SIZE: '1',
+        LAKE_KILL_AT: '',
+        LD_PRELOAD: `./${basename(this.shim)}`,
+      },
     });
     child.stdin!.on('error', () => undefined);
     child.stderr!.on('data', (chunk: Buffer) => {
