@@ -254,6 +254,20 @@ describe('faults', () => {
     },
   );
 
+  test('a close ends although a base waits for what the bucket does not take any more', async () => {
+    for (let n = 0; n < 8; n++) {
+      const { proxy } = await startStore();
+      const { lake } = await openStored(await temporaryDirectory(), proxy.endpoint, { baseBytesMin: 1, closeMsMax: 1 });
+      await newPool(lake);
+      for (let k = 0; k < 1 + n; k++) await load(lake, k);
+      proxy.faultOf = (method, path) => (method === 'PUT' && path.includes('/log/') ? '503' : undefined);
+      const waiting = load(lake, 100).catch(() => undefined);
+      await lake.close();
+      await waiting;
+      proxy.faultOf = () => undefined;
+    }
+  });
+
   test('no segment names an object that is not there', async () => {
     const { proxy, keys } = await startStore();
     const one = await openStored(await temporaryDirectory(), proxy.endpoint, { ack: 'local' });
