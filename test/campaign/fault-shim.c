@@ -69,8 +69,8 @@ static int control(const char *path) {
   armed = 0;
   for (int k = 0; k < KINDS; k++) counts[k] = 0;
   kind_wanted = -1;
-  if (sscanf(path, "%15s %d %d %511s", name, &n_wanted, &error_wanted, folder) == 4) kind_wanted = atoi(name);
-  else if (sscanf(path, "count %511s", folder) != 1) return 1;
+  if (sscanf(path, "%15s %d %d %511[^\n]", name, &n_wanted, &error_wanted, folder) == 4) kind_wanted = atoi(name);
+  else if (sscanf(path, "count %511[^\n]", folder) != 1) return 1;
   armed = 1;
   return 1;
 }

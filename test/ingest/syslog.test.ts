@@ -9,6 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveCommand } from '../../src/commands/serve.ts';
+import { lacksPython } from '../support/python.ts';
 import { startService, type TestService } from '../support/server.ts';
 
 let service: TestService;
@@ -120,26 +121,29 @@ test('what was read when the service is told to end is there at its next start, 
   await rm(directory, { recursive: true, force: true });
 });
 
-test('what lies in the sockets when it is told to end is there, too: of connections that nobody has accepted yet', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'lake-syslog-'));
-  const flagsOf = ['-syslog', '127.0.0.1:0', '-syslog.delay', '60s', '-shutdown.grace', '20s'];
-  const first = await startService(flagsOf, join(directory, 'lake'));
-  const { port } = first.server.syslog!;
-  // A process of its own, while this one does nothing else: its connections are made by the system alone.
-  const script = [
-    'import socket',
-    'for i in range(50):',
-    `  s = socket.create_connection(('127.0.0.1', ${port}))`,
-    "  s.sendall(b'<13>one %d\\n<13>its last line %d' % (i, i))",
-    '  s.close()',
-  ].join('\n');
-  expect(spawnSync('python3', ['-c', script], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
-  await first.close();
-  const second = await startService([], join(directory, 'lake'));
-  expect(await second.query('from syslog | aggregate n:=count(),d:=count(distinct message)')).toBe('{n:100,d:100}\n');
-  await second.close();
-  await rm(directory, { recursive: true, force: true });
-});
+test.skipIf(lacksPython())(
+  'what lies in the sockets when it is told to end is there, too: of connections that nobody has accepted yet',
+  async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'lake-syslog-'));
+    const flagsOf = ['-syslog', '127.0.0.1:0', '-syslog.delay', '60s', '-shutdown.grace', '20s'];
+    const first = await startService(flagsOf, join(directory, 'lake'));
+    const { port } = first.server.syslog!;
+    // A process of its own, while this one does nothing else: its connections are made by the system alone.
+    const script = [
+      'import socket',
+      'for i in range(50):',
+      `  s = socket.create_connection(('127.0.0.1', ${port}))`,
+      "  s.sendall(b'<13>one %d\\n<13>its last line %d' % (i, i))",
+      '  s.close()',
+    ].join('\n');
+    expect(spawnSync('python3', ['-c', script], { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' });
+    await first.close();
+    const second = await startService([], join(directory, 'lake'));
+    expect(await second.query('from syslog | aggregate n:=count(),d:=count(distinct message)')).toBe('{n:100,d:100}\n');
+    await second.close();
+    await rm(directory, { recursive: true, force: true });
+  },
+);
 
 test('a batch that cannot be committed waits until it can, and connections with it', async () => {
   const waiting = await startService(
