@@ -87,7 +87,7 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
     await page.keyboard.press('Tab');
     await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
-    for (let i = 0; i < 3 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++)
+    for (let i = 0; i < 5 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++)
       await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     await page.locator('dialog input:focus').waitFor();
