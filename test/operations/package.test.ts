@@ -55,7 +55,9 @@ beforeAll(async () => {
   for (const path of listed.stdout.trim().split('\n').slice(1))
     if (existsSync(path)) cpSync(path, join(folder, path.slice(root.length)), { recursive: true });
 }, 180_000);
-afterAll(() => {
+afterAll(async () => {
+  // What came out of a folder that nobody may write to is such a one, too.
+  await run('chmod', ['-R', 'u+w', folder]);
   rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 });
 

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { progressText } from '../../src/commands/progress.ts';
 import { program } from '../support/built-service.ts';
+import { lacksPython } from '../support/python.ts';
 import { startService, type TestService } from '../support/server.ts';
 import { inTerminal, type TerminalEnd } from '../support/terminal.ts';
 
@@ -48,7 +49,7 @@ describe('the line', () => {
   });
 });
 
-describe('at a terminal', () => {
+describe.skipIf(lacksPython('pty'))('at a terminal', () => {
   let service: TestService;
   let folder: string;
   beforeAll(async () => {
