@@ -1,5 +1,5 @@
 /** The program as the build leaves it: few files, with the code that the engine made of them (src/bundle). */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
+import { engineFlags } from '../../src/engine-flags.ts';
 import { program } from '../support/built-service.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -146,6 +147,12 @@ if (isBuiltHere)
       expect(scripts).toEqual(['script main serve.cjs none', 'script worker entry.cjs none']);
     });
   });
+
+test('the engine of this Node knows each of its options: a start has nothing to complain of', () => {
+  const { status, stderr } = spawnSync(process.execPath, [...engineFlags, '-e', ''], { encoding: 'utf8' });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(spawnSync(process.execPath, [program, 'help'], { encoding: 'utf8' }).stderr).toBe('');
+});
 
 describe('the bundle', () => {
   test('of another engine is read as Node does, with its own cache where it has one', async () => {
