@@ -306,3 +306,6 @@ export const rowsWith = (codes: Uint8Array, length: number, wanted: number): Uin
   }
   return rows.slice(0, n);
 };
+
+/** The vector with the rows: a constant's inner one. */
+export const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);

@@ -6,7 +6,7 @@ import { type BytesVector, type Vector, dataAt, nulls, textAt, valueAt } from '.
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan/plan.ts';
 import { apply, type Kernel, type Wrapping } from '../expressions/apply.ts';
-import { markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
+import { inner, markNames, namesOf, wrapErrors } from '../expressions/rows.ts';
 
 /**
  * A query (over `input`, SUP text; without it over one null) and the SUP text of what it gives. Run as a test and
@@ -97,8 +97,6 @@ const valueReader = (v: Vector): ((i: number) => Value) => {
   return () => value;
 };
 
-/** The vector with the rows: a constant's inner one. */
-export const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 /** Whether all rows are null, in a kernel's argument, whose rows are all of one kind. */
 export const isNull = (v: Vector): boolean => inner(v).form === 'null';
 /** Whether all rows are errors, in a kernel's argument. */

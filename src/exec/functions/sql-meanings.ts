@@ -2,6 +2,7 @@
  * What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those
  * names.
  */
+import { inner } from '../expressions/rows.ts';
 import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
 import { checkStop } from '../../vectors/stop.ts';
@@ -20,7 +21,7 @@ import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
 import { compiled, extract, hasGroup } from './texts/matches.ts';
 import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
-import { byKernel, inner, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
+import { byKernel, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
 import { timeText } from './times/sql-times.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 

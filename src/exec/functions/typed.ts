@@ -23,9 +23,9 @@ import {
 } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../vectors/builder-leaves.ts';
-import { overlay, wrapErrors } from '../expressions/rows.ts';
+import { overlay, wrapErrors, inner } from '../expressions/rows.ts';
 import { areSpans } from '../expressions/sql/span-arithmetic.ts';
-import { byKernel, inner, isError, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
+import { byKernel, isError, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from './row.ts';
 import { textLists } from './texts/strings.ts';
 
 /**

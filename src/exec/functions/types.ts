@@ -18,9 +18,9 @@ import { upcastVector } from '../../vectors/upcast.ts';
 import { castByValue, refuseTargets } from '../expressions/cast.ts';
 import { lift } from '../expressions/lift.ts';
 import { apply, applyCarrying } from '../expressions/apply.ts';
-import { combine, missingRows, repeat, truthOf, truth, wrapErrors } from '../expressions/rows.ts';
+import { combine, missingRows, repeat, truthOf, truth, wrapErrors, inner } from '../expressions/rows.ts';
 import { boolValue, stringValue } from '../../vectors/value.ts';
-import { byVectors, inner, isText, texts, type Evaluate, type FunctionRow } from './row.ts';
+import { byVectors, isText, texts, type Evaluate, type FunctionRow } from './row.ts';
 
 /** The type of each row. */
 const typesOfRows = (v: Vector): Vector => {

@@ -4,7 +4,7 @@
  */
 import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import type { Rule } from './rule.ts';
+import { type Rule, filterOf } from './rule.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',
@@ -57,10 +57,6 @@ const throughPairs = (ops: Ops): Ops | undefined => {
   return undefined;
 };
 
-const filterOf = (list: readonly PlanExpr[]): Ops => {
-  const expr = conjunction(list);
-  return expr ? [{ kind: 'filter', expr }] : [];
-};
 /** With the parts as a filter behind it, in one with the filter at its end. */
 const withFilter = (ops: Ops, list: readonly PlanExpr[]): Ops => {
   const last = ops.at(-1);

@@ -26,7 +26,7 @@ import {
 } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
 import { type RowEstimate, estimateRows, filtered } from './row-estimate.ts';
-import type { Rule } from './rule.ts';
+import { type Rule, filterOf } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
 type Ops = readonly PlanOp[];
@@ -122,10 +122,6 @@ const askedBy = (joins: readonly Join[]): readonly PlanExpr[] =>
       ...(residual ? conjuncts(below(residual, pair)) : []),
     ];
   });
-const filterOf = (list: readonly PlanExpr[]): Ops => {
-  const expr = conjunction(list);
-  return expr ? [{ kind: 'filter', expr }] : [];
-};
 
 /** Names of the left sides of the joins from one on, outermost first: where the row before it lies. */
 const leftNames = (joins: readonly Join[], from: number): readonly string[] =>

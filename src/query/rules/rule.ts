@@ -1,4 +1,5 @@
 /** What a rule of the optimizer is. */
+import { conjunction } from '../plan/walk.ts';
 import type { CompileEnvironment, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
 
 /** What a rule may look at beside the operators that it rewrites. */
@@ -22,3 +23,9 @@ export interface Rule {
   /** The rule looks into nested pipelines itself, from the main one. */
   readonly whole?: true;
 }
+
+/** A filter by all of these; no operator for none. */
+export const filterOf = (parts: readonly PlanExpr[]): readonly PlanOp[] => {
+  const expr = conjunction(parts);
+  return expr ? [{ kind: 'filter', expr }] : [];
+};

@@ -12,7 +12,7 @@ import { supText } from '../../../vectors/sup/print.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from '../apply.ts';
 import { arithmetic, overflow } from '../arithmetic.ts';
-import { errors, overlay, wrapErrors } from '../rows.ts';
+import { errors, inner, overlay, wrapErrors } from '../rows.ts';
 import { mayHaveSpans, spanArithmetic } from './span-arithmetic.ts';
 
 /**
@@ -138,7 +138,6 @@ const spanKernels: Readonly<Record<ArithmeticOperator, Kernel>> = {
 };
 const timeKernels = { '+': kernelOf('+'), '-': kernelOf('-') } as const;
 
-const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 const isTimes = (v: Vector): boolean => {
   const of = inner(v);
   return of.form === 'number' && of.type === types.time;

@@ -12,12 +12,11 @@ import { fitsInt64 } from '../../../vectors/literal.ts';
 import { type Vector, bools, constant, dataAt, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { lift } from '../lift.ts';
-import { truth, truthOf } from '../rows.ts';
+import { inner, truth, truthOf } from '../rows.ts';
 import { areSpans } from './span-arithmetic.ts';
 import { sqlCastVector } from './cast.ts';
 import { order } from './value-order.ts';
 
-const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 /** The type of rows that a text can be read as; undefined for others. */
 const primitiveOf = (v: Vector): PrimitiveType | undefined => {
   const of = inner(v);

@@ -4,10 +4,9 @@ import { type Vector, flatten, nulls } from '../../../vectors/vector.ts';
 import { type Kernel, apply } from '../apply.ts';
 import { concatKernel, listFrom } from '../construct.ts';
 import { sqlTypeOfName } from '../../../query/sql/types.ts';
-import { namesOf } from '../rows.ts';
+import { inner, namesOf } from '../rows.ts';
 import { sqlCastVector } from './cast.ts';
 
-const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 const isArray = (v: Vector): boolean => {
   const i = inner(v);
   return i.form === 'list' && i.type.kind === 'array';

@@ -2,6 +2,7 @@
  * Arithmetic of intervals that may have months: with one another, with times, and products and quotients with numbers.
  * Each row by itself, since intervals with and without months are of two types.
  */
+import { inner } from '../rows.ts';
 import { isStoredInterval } from '../../../query/sql/types.ts';
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
@@ -22,7 +23,6 @@ import { checkStopAt } from '../../../vectors/stop.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import { movedBy } from './spans.ts';
 
-const inner = (v: Vector): Vector => (v.form === 'constant' ? v.inner : v);
 /** Whether rows are intervals with months. */
 export const areSpans = (v: Vector): boolean => {
   const of = inner(v);

@@ -5,10 +5,10 @@
 import { checked } from '../../../vectors/stop.ts';
 import { arrayType, types } from '../../../vectors/type.ts';
 import { type Value, arrayValue } from '../../../vectors/value.ts';
-import { wrapErrors } from '../../expressions/rows.ts';
+import { wrapErrors, inner } from '../../expressions/rows.ts';
 import { order } from '../../expressions/sql/value-order.ts';
 import { keyOf, sameValues } from './lists.ts';
-import { aliasOf, byKernel, inner, isText, type FunctionRow, type Kernel } from '../row.ts';
+import { aliasOf, byKernel, isText, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, rowKernel, type Items } from '../typed.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;

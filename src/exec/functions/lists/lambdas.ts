@@ -9,8 +9,8 @@ import { castVector } from '../../expressions/cast.ts';
 import { recordOf } from '../../expressions/construct.ts';
 import { elementsOf } from '../../expressions/lift.ts';
 import { listsOf } from '../../expressions/lists.ts';
-import { combine, isTrue, overlay, tidy, wrapErrors } from '../../expressions/rows.ts';
-import { inner, isNull, rowsOf, type CallLambda, type Evaluate, type FunctionRow } from '../row.ts';
+import { combine, isTrue, overlay, tidy, wrapErrors, inner } from '../../expressions/rows.ts';
+import { isNull, rowsOf, type CallLambda, type Evaluate, type FunctionRow } from '../row.ts';
 
 /** Rows for the lambda: its parameters, then what it uses of the row around. */
 const rowsFor = (

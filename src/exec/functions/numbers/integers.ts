@@ -3,9 +3,9 @@ import { int64Max } from '../../../vectors/literal.ts';
 import { integer } from '../../../vectors/value.ts';
 import { bitsOf, types } from '../../../vectors/type.ts';
 import { type NumberVector, nulls, numbers } from '../../../vectors/vector.ts';
-import { wrapErrors } from '../../expressions/rows.ts';
+import { wrapErrors, inner } from '../../expressions/rows.ts';
 import { bitsOfText } from '../../expressions/sql/bits.ts';
-import { byKernel, data, inner, isNull, isText, type FunctionRow, type Kernel } from '../row.ts';
+import { byKernel, data, isNull, isText, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, isWhole, rowKernel } from '../typed.ts';
 
 const within = (x: bigint): number | bigint | Refusal =>

@@ -6,10 +6,10 @@ import { type NumberVector, type Vector, bools, flatten, nulls, numbers, take } 
 import { apply } from '../../expressions/apply.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { goFloat } from '../../expressions/number-text.ts';
-import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors } from '../../expressions/rows.ts';
+import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors, inner } from '../../expressions/rows.ts';
 import { logarithm } from './elementary.ts';
 import { roundDigits, roundHalfAway } from './rounding.ts';
-import { aliasOf, byKernel, byValues, inner, isError, isNull, refused, type FunctionRow, type Kernel } from '../row.ts';
+import { aliasOf, byKernel, byValues, isError, isNull, refused, type FunctionRow, type Kernel } from '../row.ts';
 
 /** Durations and times count as their nanoseconds. */
 const isNumber = (v: Vector): boolean => inner(v).form === 'number';

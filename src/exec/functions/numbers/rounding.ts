@@ -5,8 +5,8 @@ import { integer } from '../../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers } from '../../../vectors/vector.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { dividedBy } from '../../expressions/sql/arithmetic.ts';
-import { original, overlay, wrapErrors } from '../../expressions/rows.ts';
-import { byKernel, data, inner, isNull, type FunctionRow, type Kernel } from '../row.ts';
+import { original, overlay, wrapErrors, inner } from '../../expressions/rows.ts';
+import { byKernel, data, isNull, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, isNumeric, isWhole } from '../typed.ts';
 
 const halfAway = (x: number): number =>

@@ -7,11 +7,10 @@ import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { applyCarrying } from '../../expressions/apply.ts';
 import { linearRegexp } from '../../expressions/linear-regexp.ts';
 import { compileRegexp, isPlainText, regexpTest } from '../../expressions/regexp.ts';
-import { combine, overlay, truth, truthOf, wrapErrors } from '../../expressions/rows.ts';
+import { combine, overlay, truth, truthOf, wrapErrors, inner } from '../../expressions/rows.ts';
 import { foldedSearch, foldedTest, searchAllText, searchPattern, searchText } from '../../expressions/search.ts';
 import {
   byKernel,
-  inner,
   isNull,
   isText,
   onTexts,
