@@ -116,7 +116,9 @@ const tokenOf = (authorization: string): string | undefined => {
   if (/^(bearer|splunk)$/i.test(scheme)) return text;
   const pair = Buffer.from(text, 'base64').toString('latin1');
   const token = /^[^:]*:(\S+)$/.exec(pair)?.[1];
-  return token ?? (/^apikey$/i.test(scheme) ? text : undefined);
+  if (!/^apikey$/i.test(scheme)) return token;
+  // A key alone is base 64 too: of random bytes, of which one in eight keys has a colon, but none is text.
+  return token !== undefined && /^[\x20-\x7e]+$/.test(pair) ? token : text;
 };
 
 /**
