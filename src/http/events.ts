@@ -157,6 +157,8 @@ export class EventFeed {
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
     this.#subscribers.add(subscriber);
+    // Who left before has closed already.
+    if (response.destroyed) return actor.send({ type: 'client left' });
     response.writeHead(200, {
       ...request.headers,
       ...eventHeaders,

@@ -257,6 +257,19 @@ describe('a session', () => {
       askOn(session, 'GET', '/metrics').then(({ body }) => /^lake_events_subscribers\S* (\d+)/m.exec(body)?.[1] ?? '');
     await until(subscribers, (value) => value === '0');
   });
+  test('whose window takes nothing loses its subscriber when the stream is reset', async () => {
+    const session = connect(url, { ca, settings: { initialWindowSize: 0 } });
+    session.on('error', () => undefined);
+    sessions.add(session);
+    const stream = begin(session, 'GET', '/events', { 'last-event-id': '0' });
+    stream.on('error', () => undefined);
+    await once(stream, 'response');
+    const subscribers = (): Promise<string> =>
+      ask('GET', '/metrics').then(({ body }) => /^lake_events_subscribers\S* (\d+)/m.exec(body)?.[1] ?? '');
+    await until(subscribers, (value) => value === '1');
+    stream.close(constants.NGHTTP2_CANCEL);
+    await until(subscribers, (value) => value === '0');
+  });
   test('of a page has the inspector too, over a connection of its own', async () => {
     const socket = new WebSocket(`${url.replace('https', 'wss')}/inspect/feed`, { ca });
     const [data] = (await once(socket, 'message')) as [Buffer];

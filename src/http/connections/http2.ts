@@ -146,9 +146,13 @@ const asPlain = (request: Http2ServerRequest, response: Http2ServerResponse, soc
   // RFC 9113, 8.3.1; one that differs is refused (head.ts).
   headers.host ??= headers[':authority'];
   Object.defineProperty(request, 'socket', { value: socket });
-  // Node ends a body that is cut off as if it were whole.
   stream.once('aborted', () => {
+    // Node ends a body that is cut off as if it were whole.
     request.destroy();
+    // What the client's window did not take is never written, and Node waits for it before it closes the stream.
+    setImmediate(() => {
+      stream.destroy();
+    });
   });
   Object.defineProperty(response, 'destroyed', { get: () => stream.destroyed });
   // Where the client leaves, Node ends the stream itself before it closes it.

@@ -1,6 +1,9 @@
+import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createActor } from 'xstate';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
+import { EventFeed } from '../../../src/http/events.ts';
+import type { Lake } from '../../../src/lake/lake.types.ts';
 import type { SubscriberEmitted, SubscriberEvent } from '../../../machines/subscriber.events.ts';
 
 const play = (
@@ -90,4 +93,13 @@ test('one that fell behind leaves new events to the log until it has caught up',
   expect(play(1, [{ type: 'fell behind' }, { type: 'log ended' }]).emitted).toEqual([
     { type: 'end', reason: 'too slow' },
   ]);
+});
+test('who left before it was answered is no subscriber', () => {
+  const lake = { onEvent: () => () => undefined, lastEventId: () => 0 } as unknown as Lake;
+  const feed = new EventFeed(lake, { subscribersMax: 1, waitingMax: 3, heartbeatMs: 0 });
+  const response = Object.assign(new PassThrough(), { writeHead: () => undefined, flushHeaders: () => undefined });
+  response.destroy();
+  feed.subscribe({ response, headers: {}, format: 'json', names: 'interface' });
+  expect(feed.size).toBe(0);
+  feed.close();
 });
