@@ -87,6 +87,8 @@ export const ship = async (
       told(`${shipper.name}: ${found.records} records, ${found.different} different`);
     }
     return shipped;
+  } catch (problem) {
+    throw new Error(`the service printed: ${service.printed()}`, { cause: problem });
   } finally {
     for (const one of running.values()) await one.stop();
     await service.end();

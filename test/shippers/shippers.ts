@@ -76,6 +76,10 @@ const begin = (
     stream.on('data', (chunk: Buffer) => {
       said = (said + chunk.toString()).slice(-20_000);
     });
+  // One that has ended takes no more input: what is missing in the end tells.
+  child.stdin?.on('error', (error) => {
+    said += `${error.message}\n`;
+  });
   const ended = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       said += error.message;
@@ -219,6 +223,37 @@ const startPython = async (place: Place): Promise<Running> => {
   };
 };
 
+const nodeModules = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const javaScript = `
+const { OTLPLogExporter } = require('@opentelemetry/exporter-logs-otlp-proto');
+const { BatchLogRecordProcessor, LoggerProvider } = require('@opentelemetry/sdk-logs');
+const logs = new LoggerProvider({
+  processors: [new BatchLogRecordProcessor(new OTLPLogExporter(), { exportTimeoutMillis: 120_000 })],
+});
+const log = logs.getLogger('orders');
+(async () => {
+  let k = 0;
+  for await (const line of require('node:readline').createInterface({ input: process.stdin })) {
+    log.emit({ severityText: 'INFO', body: line });
+    if (++k % 500 === 0) await logs.forceFlush();
+  }
+  await logs.shutdown();
+})();
+`;
+/** The settings of the manual; the time that an exporter has for its attempts is the test's, as machines may be slow. */
+const startNode = async (place: Place): Promise<Running> => {
+  const settings = fromManual('shippers.md', 'An application with an SDK', place);
+  const run = startScript('sh', () => `${settings}\nexec "$NODE" -e "$SCRIPT"`, {
+    NODE: process.execPath,
+    SCRIPT: javaScript,
+    NODE_PATH: nodeModules,
+    LAKE_TOKEN: 'none',
+    OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'X-Lake-Pool=node_logs',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '120000',
+  });
+  return run(place);
+};
+
 /** A script that reads lines and sends them, in a process of its own each time, which ends when it has shipped all. */
 const startScript =
   (command: string, scriptOf: (place: Place) => string, env: NodeJS.ProcessEnv = {}) =>
@@ -227,7 +262,7 @@ const startScript =
     let said = '';
     return {
       feed: async (start, end) => {
-        const run = begin(command, [command === 'python3' ? '-c' : '-e', script], { env, input: true });
+        const run = begin(command, [command === process.execPath ? '-e' : '-c', script], { env, input: true });
         run.child.stdin!.end(lines(start, end));
         await new Promise((resolve) => run.child.once('close', resolve));
         said = (said + run.said()).slice(-20_000);
@@ -285,6 +320,15 @@ export const shippers: readonly Shipper[] = [
     pool: 'otel_logs',
     text: 'body',
     start: startPython,
+  },
+  {
+    name: "OpenTelemetry's SDK for Node",
+    protocol: 'OTLP/HTTP',
+    sureness: 'once',
+    lacks: () => false,
+    pool: 'node_logs',
+    text: 'body',
+    start: startNode,
   },
   {
     name: 'rsyslog, `omelasticsearch`',

@@ -1,5 +1,6 @@
 /** Tokens of JSON text where they lie; what is wrong is a BytesFault. */
 import { checkStopAt } from '../../vectors/stop.ts';
+import { textToBytes } from '../../vectors/text-codec.ts';
 import { BytesFault } from '../type-bytes.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -8,22 +9,23 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const isPlain = new Uint8Array(256).fill(1, 0x20);
 isPlain[0x22] = isPlain[0x5c] = 0;
 
-const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 /** The longest number that anybody writes. */
 const numberBytesMax = 400;
+const isDigit = (byte: number | undefined): boolean => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+const words = { null: textToBytes('null'), true: textToBytes('true'), false: textToBytes('false') } as const;
 
 export class JsonTokens {
   readonly bytes: Uint8Array;
   at: number;
-  /** Of the string that was read last: between its quotes, and whether it has escapes. */
+  /** Of the string or number that was read last: a string's is between its quotes, and may have escapes. */
   start = 0;
   end = 0;
   escaped = false;
-  private readonly buffer: Buffer;
+  /** What `start` and `end` are places in. */
+  source: Uint8Array;
   private readonly nestingMax: number;
   constructor(bytes: Uint8Array, nestingMax: number) {
-    this.bytes = bytes;
-    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.bytes = this.source = bytes;
     this.nestingMax = nestingMax;
     // A byte order mark is nothing.
     this.at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
@@ -58,6 +60,7 @@ export class JsonTokens {
     const { bytes } = this;
     this.expect(0x22);
     let { at } = this;
+    this.source = bytes;
     this.start = at;
     this.escaped = false;
     for (;;) {
@@ -77,38 +80,60 @@ export class JsonTokens {
   /** The string that was read last. */
   text(): string {
     const { start, end, escaped, bytes } = this;
-    if (!escaped) return decoder.decode(bytes.subarray(start, end));
+    if (!escaped) return decoder.decode(this.source.subarray(start, end));
     try {
       return JSON.parse(decoder.decode(bytes.subarray(start - 1, end + 1))) as string;
     } catch (cause) {
       throw new BytesFault('a broken escape in a string', { cause });
     }
   }
-  /** A key, which has no need to be exact where it is none of ours. */
-  key(): string {
+  /** Undoes the escapes of the string that was read last. */
+  unescape(): void {
+    if (!this.escaped) return;
+    this.source = textToBytes(this.text());
+    this.start = 0;
+    this.end = this.source.length;
+    this.escaped = false;
+  }
+  /** A key, as a string. */
+  key(): void {
     this.string();
-    const { start, end } = this;
-    const text = this.escaped ? this.text() : this.buffer.toString('latin1', start, end);
     this.expect(0x3a);
-    return text;
   }
 
-  /** A number as it is written. */
-  number(): string {
-    this.peek();
-    const text = this.buffer.toString('latin1', this.at, this.at + numberBytesMax);
-    number.lastIndex = 0;
-    const found = number.exec(text)?.[0];
-    if (found === undefined) throw this.unexpected('a number');
-    this.at += found.length;
-    return found;
+  /** A number into `start` and `end`. */
+  number(): void {
+    const first = this.peek();
+    const { bytes, at: start } = this;
+    let at = first === 0x2d ? start + 1 : start;
+    if (!isDigit(bytes[at])) throw this.unexpected('a number');
+    at = bytes[at] === 0x30 ? at + 1 : this.digits(at + 1);
+    if (bytes[at] === 0x2e && isDigit(bytes[at + 1])) at = this.digits(at + 2);
+    if (bytes[at] === 0x65 || bytes[at] === 0x45) {
+      const sign = bytes[at + 1];
+      const from = sign === 0x2b || sign === 0x2d ? at + 2 : at + 1;
+      if (isDigit(bytes[from])) at = this.digits(from + 1);
+    }
+    if (at - start > numberBytesMax) throw new BytesFault(`a number of more than ${numberBytesMax} characters`);
+    this.source = bytes;
+    this.escaped = false;
+    this.start = start;
+    this.end = this.at = at;
+  }
+  /** Where the digits end that go on here. */
+  private digits(from: number): number {
+    const { bytes } = this;
+    let at = from;
+    while (isDigit(bytes[at])) at++;
+    return at;
   }
   /** One of the words of JSON. */
   word(word: 'null' | 'true' | 'false'): boolean {
-    this.peek();
-    const { buffer, at } = this;
-    if (buffer.toString('latin1', at, at + word.length) !== word) return false;
-    this.at += word.length;
+    const wanted = words[word];
+    if (this.peek() !== wanted[0]) return false;
+    const { bytes, at } = this;
+    for (let i = 1; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+    this.at += wanted.length;
     return true;
   }
 

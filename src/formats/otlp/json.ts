@@ -8,9 +8,10 @@
  * - null is as if the name were not there.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
-import { textSize, writeText } from '../../vectors/text-codec.ts';
+import { textSize, textToBytes, writeText } from '../../vectors/text-codec.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { ValueMemory } from '../value-memory.ts';
+import { floatText, hexByte, integer, integerOf, plainFloat, plainInteger, shown } from './json-numbers.ts';
 import { JsonTokens } from './json-tokens.ts';
 import { wireOf } from './messages.ts';
 import { type FieldSpec, type Kind, type MessageSpec, type Signal, requests } from './schema.ts';
@@ -116,7 +117,8 @@ class WireWriter {
     if (tokens.take(0x7d)) return;
     do {
       checkStopAt(tokens.at);
-      const spelled = fields.get(tokens.key());
+      tokens.key();
+      const spelled = fields.find(tokens);
       if (!spelled) tokens.skip();
       else if (!tokens.word('null')) {
         names.push(spelled.json);
@@ -152,7 +154,7 @@ class WireWriter {
       case 'id':
       case 'bytes':
         tokens.string();
-        return this.bytes(field.number, decodedBytes(tokens.text(), field.kind));
+        return field.kind === 'id' ? this.id(field.number) : this.bytes(field.number, bytesOfBase64(tokens.text()));
       default:
         this.scalar(field.number, field.kind);
     }
@@ -201,8 +203,10 @@ class WireWriter {
     if (tokens.peek() === 0x22) {
       tokens.string();
       if (kind === 'enum') throw new BytesFault('enums are numbers, not names');
-      words(tokens.text(), kind);
-    } else words(tokens.number(), kind);
+      tokens.unescape();
+    } else tokens.number();
+    if (!plainInteger(tokens, kind)) integerOf(tokens.text(), kind);
+    const { low, high } = integer;
     switch (wireOf[kind]) {
       case wireType.fixed64:
         view.setInt32(this.length, low, true);
@@ -214,16 +218,16 @@ class WireWriter {
         this.length += 4;
         return;
       default:
-        if (kind === 'sint32') {
-          low = (low << 1) ^ (low >> 31);
-          high = 0;
-        }
-        this.varint(low, high);
+        if (kind === 'sint32') this.varint((low << 1) ^ (low >> 31), 0);
+        else this.varint(low, high);
     }
   }
   private float(): number {
     const { tokens } = this;
-    if (tokens.peek() !== 0x22) return Number(tokens.number());
+    if (tokens.peek() !== 0x22) {
+      tokens.number();
+      return plainFloat(tokens) ?? Number(tokens.text());
+    }
     tokens.string();
     const text = tokens.text();
     const named = floatNames.get(text);
@@ -236,7 +240,8 @@ class WireWriter {
   private text(number: number): void {
     const { tokens } = this;
     const { start, end, bytes } = tokens;
-    if (!tokens.escaped) return this.bytes(number, bytes.subarray(start, end));
+    if (!tokens.escaped)
+      return end - start > shortBytes ? this.bytes(number, bytes.subarray(start, end)) : this.short(number);
     const text = tokens.text();
     const size = textSize(text);
     this.tag(number, wireType.bytes);
@@ -244,12 +249,39 @@ class WireWriter {
     this.varint(size, 0);
     this.length += writeText(text, this.out, this.length);
   }
+  /** The string that was read last, which is short: no view of it is made. */
+  private short(number: number): void {
+    const { start, end, bytes } = this.tokens;
+    this.tag(number, wireType.bytes);
+    this.reserve(10 + end - start);
+    const { out } = this;
+    let at = this.length;
+    out[at++] = end - start;
+    for (let i = start; i < end; i++) out[at++] = bytes[i]!;
+    this.length = at;
+  }
   private bytes(number: number, bytes: Uint8Array): void {
     this.tag(number, wireType.bytes);
     this.reserve(10 + bytes.length);
     this.varint(bytes.length, 0);
     this.out.set(bytes, this.length);
     this.length += bytes.length;
+  }
+  /** The string that was read last, as the bytes that its digits are. */
+  private id(number: number): void {
+    const { tokens } = this;
+    tokens.unescape();
+    const { start, end, source } = tokens;
+    const size = (end - start) / 2;
+    if (!Number.isInteger(size)) throw noHex(tokens);
+    this.tag(number, wireType.bytes);
+    this.reserve(10 + size);
+    this.varint(size, 0);
+    for (let at = start; at < end; at += 2) {
+      const byte = hexByte(source[at]!, source[at + 1]!);
+      if (byte > 0xff) throw noHex(tokens);
+      this.out[this.length++] = byte;
+    }
   }
   private tag(number: number, type: number): void {
     this.reserve(8);
@@ -276,6 +308,8 @@ class WireWriter {
     this.view = new DataView(this.out.buffer);
   }
 }
+/** A text that is no longer is copied byte by byte; its length takes one byte. */
+const shortBytes = 0x7f;
 /** Of a long path the last names are told. */
 const pathNamesMax = 20;
 
@@ -284,16 +318,38 @@ const singleOf = { fixed64s: 'fixed64', doubles: 'double', uint64s: 'uint64' } a
   Record<Kind, Kind>
 >;
 
-const known = new WeakMap<MessageSpec, ReadonlyMap<string, FieldSpec>>();
-const fieldsOf = (spec: MessageSpec): ReadonlyMap<string, FieldSpec> => {
+/** The fields of a message by their names, which are compared where they lie. */
+class FieldNames {
+  /** By the lengths of the names. */
+  private readonly byLength: { readonly name: Uint8Array; readonly field: FieldSpec }[][] = [];
+  private readonly byName: ReadonlyMap<string, FieldSpec>;
+  constructor({ fields }: MessageSpec) {
+    const all = fields.flatMap((field) => [field, ...(field.or ? [field.or] : [])]);
+    this.byName = new Map(all.map((field) => [field.json, field]));
+    for (const [name, field] of this.byName) {
+      const named = { name: textToBytes(name), field };
+      (this.byLength[named.name.length] ??= []).push(named);
+    }
+  }
+  /** The field whose name was read last. */
+  find(tokens: JsonTokens): FieldSpec | undefined {
+    if (tokens.escaped) return this.byName.get(tokens.text());
+    const { bytes, start, end } = tokens;
+    const alike = this.byLength[end - start];
+    if (alike) for (const { name, field } of alike) if (isAt(name, bytes, start)) return field;
+    return undefined;
+  }
+}
+const isAt = (name: Uint8Array, bytes: Uint8Array, start: number): boolean => {
+  // The ends of names differ sooner than their beginnings.
+  for (let i = name.length - 1; i >= 0; i--) if (bytes[start + i] !== name[i]) return false;
+  return true;
+};
+
+const known = new WeakMap<MessageSpec, FieldNames>();
+const fieldsOf = (spec: MessageSpec): FieldNames => {
   let fields = known.get(spec);
-  if (!fields)
-    known.set(
-      spec,
-      (fields = new Map(
-        spec.fields.flatMap((field) => [field, ...(field.or ? [field.or] : [])]).map((field) => [field.json, field]),
-      )),
-    );
+  if (!fields) known.set(spec, (fields = new FieldNames(spec)));
   return fields;
 };
 
@@ -302,64 +358,10 @@ const floatNames: ReadonlyMap<string, number> = new Map([
   ['Infinity', Infinity],
   ['-Infinity', -Infinity],
 ]);
-const floatText = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
-/** Words of the number that was read last. */
-let low = 0;
-let high = 0;
-const exactDigits = 15;
-/** The words of a whole number of this kind. */
-const words = (text: string, kind: Kind): void => {
-  if (!integerText.test(text)) {
-    // The mapping takes 1.0 and 1e3 for whole numbers.
-    const x = floatText.test(text) ? Number(text) : NaN;
-    if (!Number.isSafeInteger(x)) throw new BytesFault(`"${shown(text)}" is no whole number`);
-    return words(String(x), kind);
-  }
-  const [least, most] = rangeOf(kind);
-  if (text.length > digitsMax) throw outside(text);
-  const x = text.length <= exactDigits ? Number(text) : BigInt(text);
-  if (x < least || x > most) throw outside(text);
-  if (typeof x === 'number') {
-    high = Math.floor(x / 0x1_0000_0000);
-    low = x - high * 0x1_0000_0000;
-  } else {
-    low = Number(BigInt.asIntN(32, x));
-    high = Number(BigInt.asIntN(32, x >> 32n));
-  }
-};
-const integerText = /^-?[0-9]+$/;
-/** With leading zeros. */
-const digitsMax = 100;
-const rangeOf = (kind: Kind): readonly [least: bigint, most: bigint] => {
-  switch (kind) {
-    case 'int32':
-    case 'sint32':
-    case 'enum':
-      return [-(2n ** 31n), 2n ** 31n - 1n];
-    case 'uint32':
-    case 'fixed32':
-      return [0n, 2n ** 32n - 1n];
-    case 'time':
-    case 'uint64':
-    case 'fixed64':
-      return [0n, 2n ** 64n - 1n];
-    default:
-      return [-(2n ** 63n), 2n ** 63n - 1n];
-  }
-};
-const outside = (text: string): BytesFault => new BytesFault(`${shown(text)} is outside of what the field holds`);
-
-const hexText = /^(?:[0-9a-fA-F]{2})*$/;
+const noHex = (tokens: JsonTokens): BytesFault => new BytesFault(`"${shown(tokens.text())}" is no hexadecimal text`);
 const base64Text = /^[A-Za-z0-9+/_-]*={0,2}$/;
-const decodedBytes = (text: string, kind: 'id' | 'bytes'): Uint8Array => {
-  if (kind === 'id') {
-    if (!hexText.test(text)) throw new BytesFault(`"${shown(text)}" is no hexadecimal text`);
-    return Buffer.from(text, 'hex');
-  }
+const bytesOfBase64 = (text: string): Uint8Array => {
   if (!base64Text.test(text)) throw new BytesFault(`"${shown(text)}" is no base64`);
   return Buffer.from(text, 'base64');
 };
-
-const shownMax = 60;
-const shown = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}...` : text);
