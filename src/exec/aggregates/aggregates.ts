@@ -19,7 +19,18 @@ import { ModeState } from './mode.ts';
 import { OrderedState } from './ordered.ts';
 import { ArgumentState, TextState } from './grouping/pairs.ts';
 import { QuantileState } from './quantiles.ts';
-import { type AggregateRow, type StateCall, alias, counting, giving, paired, row, signed, taking } from './row.ts';
+import {
+  type AggregateRow,
+  type StateCall,
+  alias,
+  counting,
+  giving,
+  givingBy,
+  paired,
+  row,
+  signed,
+  taking,
+} from './row.ts';
 import { SpreadState } from './spread.ts';
 import type { AggregateState } from './grouping/state.ts';
 import { sqlRows } from './sql-rows.ts';
@@ -29,8 +40,9 @@ import { UnionState } from './union.ts';
 
 /** A fresh state of an aggregate that is called so. */
 export const stateFor = (of: AggregateRow, call: StateCall): AggregateState => {
+  const { takes, takesSpans = false, signature } = of;
   const plain = (): AggregateState =>
-    call.sql && of.takes ? new StrictState(of.state(call), of.signature.name, of.takes) : of.state(call);
+    call.sql && takes ? new StrictState(of.state(call), { name: signature.name, takes, takesSpans }) : of.state(call);
   const make = (): AggregateState =>
     call.distinct && of.counts ? new DistinctState(plain(), call.sql === true) : plain();
   return call.order ? new OrderedState(call.order, make) : make();
@@ -63,7 +75,7 @@ const or = row('or', 'true if any bool is true', () => new LogicState('or'), [
   { query: 'or(this)', input: 'true\nfalse', output: 'true' },
 ]);
 const argMax = few(
-  giving(
+  givingBy(
     paired(
       'arg_max',
       2,
@@ -82,7 +94,7 @@ const argMax = few(
   3,
 );
 const argMin = few(
-  giving(
+  givingBy(
     paired(
       'arg_min',
       2,
@@ -114,18 +126,21 @@ const languageRows: readonly AggregateRow[] = [
     ]),
     { gives: 'array' },
   ),
-  taking(
-    'amounts',
-    counting(
-      'avg',
-      'the mean of numbers, durations, times, bools and, in pipes, numeric strings as float64; in SQL that of times and durations is one itself',
-      ({ sql }) => (sql ? new TimelyAvgState() : new AvgState()),
-      [
-        { query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' },
-        { query: 'select avg(d) as m', input: '{d:1h}\n{d:2h}', output: '{m:1h30m}' },
-      ],
+  {
+    ...taking(
+      'amounts',
+      counting(
+        'avg',
+        'the mean of numbers, durations, times, bools and, in pipes, numeric strings as float64; in SQL that of times and durations is one itself',
+        ({ sql }) => (sql ? new TimelyAvgState() : new AvgState()),
+        [
+          { query: 'avg(this)', input: '1\n2\n4', output: '2.3333333333333335' },
+          { query: 'select avg(d) as m', input: '{d:1h}\n{d:2h}', output: '{m:1h30m}' },
+        ],
+      ),
     ),
-  ),
+    takesSpans: true,
+  },
   alias(and, 'bool_and', [{ query: 'bool_and(this)', input: 'true\nfalse', output: 'false' }]),
   alias(or, 'bool_or', [{ query: 'bool_or(this)', input: 'true\nfalse', output: 'true' }]),
   counting('collect', 'the values as an array in the order of arrival', () => new CollectState(), [

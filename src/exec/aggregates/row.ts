@@ -20,6 +20,8 @@ export interface AggregateRow {
   readonly counts?: true;
   /** In SQL other values end the query. */
   readonly takes?: Takes;
+  /** In SQL it takes intervals with months too. */
+  readonly takesSpans?: true;
 }
 
 /** A row of an aggregate with one argument. */
@@ -52,6 +54,9 @@ export const paired = (
 
 /** An aggregate that gives one of the values of its argument. */
 export const giving = (of: AggregateRow): AggregateRow => signed(of, { gives: 'argument' });
+
+/** An aggregate that gives the value beside which its second argument is least or greatest. */
+export const givingBy = (of: AggregateRow): AggregateRow => signed(of, { gives: 'argument', comparesSecond: true });
 
 /** A row with more in its signature. */
 export const signed = (of: AggregateRow, more: Partial<FunctionSignature>): AggregateRow => ({

@@ -8,7 +8,7 @@ import { HeldState } from './grouping/held.ts';
 import { ArgumentState } from './grouping/pairs.ts';
 import { PlaceState } from './grouping/places.ts';
 import { type QuantileKind, QuantileState } from './quantiles.ts';
-import { type AggregateRow, alias, counting, giving, paired, row, signed, taking } from './row.ts';
+import { type AggregateRow, alias, counting, giving, givingBy, paired, row, signed, taking } from './row.ts';
 
 /** Rows that other names of these stand for. */
 interface Known {
@@ -99,7 +99,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     first('arbitrary'),
     ...['max_by', 'argmax'].map((name) => alias(argMax, name, example(`${name}(a, b)`, pairs, '"y"'))),
     ...['min_by', 'argmin'].map((name) => alias(argMin, name, example(`${name}(a, b)`, pairs, '"x"'))),
-    giving(
+    givingBy(
       paired(
         'arg_max_null',
         2,
@@ -108,7 +108,7 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
         example('arg_max_null(a, b)', pairs, 'null'),
       ),
     ),
-    giving(
+    givingBy(
       paired(
         'arg_min_null',
         2,
@@ -118,32 +118,36 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
       ),
     ),
     signed(
-      paired(
-        'arg_max_nulls_last',
-        2,
-        'the first value, null too, beside which the second one is greatest; where that is null only if there is no other; with a third argument n, the first n of them',
-        ({ arity }) =>
-          arity === 3 ? new HeldState('arg_max_nulls_last', 'greatestByNulls') : new ArgumentState(1, 'all'),
-        [
-          ...example('arg_max_nulls_last(a, b)', pairs, 'null'),
-          ...example('arg_max_nulls_last(a, b, 2)', pairs, '[null,"y"]'),
-        ],
+      givingBy(
+        paired(
+          'arg_max_nulls_last',
+          2,
+          'the first value, null too, beside which the second one is greatest; where that is null only if there is no other; with a third argument n, the first n of them',
+          ({ arity }) =>
+            arity === 3 ? new HeldState('arg_max_nulls_last', 'greatestByNulls') : new ArgumentState(1, 'all'),
+          [
+            ...example('arg_max_nulls_last(a, b)', pairs, 'null'),
+            ...example('arg_max_nulls_last(a, b, 2)', pairs, '[null,"y"]'),
+          ],
+        ),
       ),
-      { argumentsMax: 3, gives: 'argument' },
+      { argumentsMax: 3 },
     ),
     signed(
-      paired(
-        'arg_min_nulls_last',
-        2,
-        'the first value, null too, beside which the second one is least; where that is null only if there is no other; with a third argument n, the first n of them',
-        ({ arity }) =>
-          arity === 3 ? new HeldState('arg_min_nulls_last', 'leastByNulls') : new ArgumentState(-1, 'all'),
-        [
-          ...example('arg_min_nulls_last(a, b)', pairs, '"x"'),
-          ...example('arg_min_nulls_last(a, b, 2)', pairs, '["x","y"]'),
-        ],
+      givingBy(
+        paired(
+          'arg_min_nulls_last',
+          2,
+          'the first value, null too, beside which the second one is least; where that is null only if there is no other; with a third argument n, the first n of them',
+          ({ arity }) =>
+            arity === 3 ? new HeldState('arg_min_nulls_last', 'leastByNulls') : new ArgumentState(-1, 'all'),
+          [
+            ...example('arg_min_nulls_last(a, b)', pairs, '"x"'),
+            ...example('arg_min_nulls_last(a, b, 2)', pairs, '["x","y"]'),
+          ],
+        ),
       ),
-      { argumentsMax: 3, gives: 'argument' },
+      { argumentsMax: 3 },
     ),
     ofBits('and', 'the bits that are set in all integers, or bit strings of one length', '1'),
     ofBits('or', 'the bits that are set in any of the integers, or bit strings of one length', '7'),

@@ -39,16 +39,22 @@ const castOf: Readonly<Record<Takes, string>> = {
 };
 const pairFields = ['value', 'by'];
 
+/** What the row of an aggregate says of its arguments. */
+export interface Strictness {
+  readonly name: string;
+  readonly takes: Takes;
+  /** Also intervals with months. */
+  readonly takesSpans: boolean;
+}
+
 /** The state of an aggregate, asked before it sees an argument whether it takes that. */
 export class StrictState implements AggregateState {
   readonly keepsNothing?: true;
   private readonly inner: AggregateState;
-  private readonly name: string;
-  private readonly takes: Takes;
-  constructor(inner: AggregateState, name: string, takes: Takes) {
+  private readonly of: Strictness;
+  constructor(inner: AggregateState, of: Strictness) {
     this.inner = inner;
-    this.name = name;
-    this.takes = takes;
+    this.of = of;
     if (inner.keepsNothing) this.keepsNothing = true;
   }
   get bytes(): number {
@@ -67,7 +73,7 @@ export class StrictState implements AggregateState {
     else this.inner.update(new Uint32Array(argument.length).fill(group), argument);
   }
   takesTotals(group: number, totals: Totals): boolean {
-    if (totals.sum && !taken[this.takes](totals.sum.type)) return false;
+    if (totals.sum && !taken[this.of.takes](totals.sum.type)) return false;
     return this.inner.takesTotals?.(group, totals) === true;
   }
   addTotals(group: number, totals: Totals): void {
@@ -80,36 +86,32 @@ export class StrictState implements AggregateState {
     return this.inner.result(groups);
   }
   private check(argument: Vector): void {
-    if (this.takes !== 'pairs') return this.checkOne(argument);
+    if (this.of.takes !== 'pairs') return this.checkOne(argument);
     for (const name of pairFields) this.checkOne(fieldOf(argument, name));
   }
   /** @throws query-aggregate for a value of another type */
   private checkOne(v: Vector): void {
-    const takes = taken[this.takes];
-    const isTaken = (part: Vector): boolean => isOf(part, takes) || (this.takesSpans && areSpans(part));
+    const takes = taken[this.of.takes];
+    const isTaken = (part: Vector): boolean => isOf(part, takes) || (this.of.takesSpans && areSpans(part));
     if (v.form === 'null' || everyPart(v, isTaken, true)) return;
     eachPart(v, (part) => {
       if (part.form === 'null' || isTaken(part)) return;
       for (let i = 0; i < part.length; i++) {
         const value = valueAt(part, i);
-        if (this.takes === 'bits' && value.type === types.string && bitsOfText(value.data as string) !== undefined)
+        if (this.of.takes === 'bits' && value.type === types.string && bitsOfText(value.data as string) !== undefined)
           continue;
-        if (areSpans(part)) throw new LakeError('query-interval-sum', { aggregate: this.name });
+        if (areSpans(part)) throw new LakeError('query-interval-sum', { aggregate: this.of.name });
         if (!isMissing(value)) this.refuse(supText(value));
       }
     });
   }
-  /** Intervals with months have a mean, and no sum. */
-  private get takesSpans(): boolean {
-    return this.name === 'avg' || this.name === 'mean';
-  }
   private refuse(shown: string): never {
     const value = shown.length > shownMax ? `${shown.slice(0, shownMax)}..` : shown;
     throw new LakeError('query-aggregate', {
-      aggregate: this.name,
-      wanted: wanted[this.takes],
+      aggregate: this.of.name,
+      wanted: wanted[this.of.takes],
       value,
-      type: castOf[this.takes],
+      type: castOf[this.of.takes],
     });
   }
 }

@@ -82,7 +82,7 @@ export const givenTo = (
   const form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
   if (!call.argument) return form;
   const args = [call.argument, ...(call.others ?? [])].map(lower);
-  if (args[1] && isByAnother(call.name)) args[1] = orderOf(args[1]);
+  if (args[1] && signature?.comparesSecond) args[1] = orderOf(args[1]);
   const { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));
   const given = argumentOf(signature, args);
@@ -103,8 +103,6 @@ export const givenTo = (
   };
 };
 
-/** Aggregates that give the value beside which another one is least or greatest. */
-const isByAnother = (name: string): boolean => /^(?:arg_?m|max_by$|min_by$)/.test(name);
 /** Equal for forms of calls that are one. */
 export const formKey = ({ distinct, arity, order }: AggregateForm): string =>
   `${distinct} ${arity ?? 1} ${order?.map((k) => `${k.order} ${k.nulls}`).join() ?? ''}`;

@@ -643,6 +643,8 @@ export interface FunctionSignature {
    * a function that gives an element of its first argument.
    */
   readonly gives?: 'argument' | 'array' | 'element';
+  /** An aggregate that gives the value beside which its second argument is least or greatest. */
+  readonly comparesSecond?: true;
   /** A window function that takes IGNORE NULLS. */
   readonly treatsNulls?: boolean;
   /** A window function that may have an order of its own: ORDER BY among its arguments. */
