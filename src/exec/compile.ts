@@ -34,6 +34,7 @@ import { nameOf, namedStream } from './operators/named.ts';
 import { output } from './operators/output.ts';
 import { type Assign, put } from './operators/put.ts';
 import { recursive, workingRows } from './operators/nested/recursive.ts';
+import { sharedRows } from './operators/nested/shared.ts';
 import { rename } from './operators/rename.ts';
 import { type TotalsSink, nothing, oneNull, scan } from './operators/scan.ts';
 import { setOperation } from './operators/set-operation.ts';
@@ -72,8 +73,12 @@ async function* executed(plan: Plan, context: ExecutionContext): AsyncGenerator<
   const { divide } = context.host;
   const split = divide && splitOf(plan, functionCatalog);
   const stream = divide && split ? divided(plan, split, divide, build) : build.step(plan.pipeline)(nothing());
-  for await (const item of drive(stream, context.signal))
-    yield item instanceof Emission ? item : { channel: 'main', batch: item };
+  try {
+    for await (const item of drive(stream, context.signal))
+      yield item instanceof Emission ? item : { channel: 'main', batch: item };
+  } finally {
+    for (const rows of build.shared.values()) rows.close();
+  }
 }
 
 /** The main pipeline over shares of its scan if the host gives any. */
@@ -150,11 +155,13 @@ const newBuild = (
   callDepth = 0,
   outer: Outer = new Map(),
   working: Build['working'] = new Map(),
+  shared: Build['shared'] = new Map(),
 ): Build => {
   const build: Build = {
     context,
     memory,
     working,
+    shared,
     dependent: (body, depth) => {
       let values: readonly Vector[] = [];
       const own = newBuild(
@@ -164,6 +171,7 @@ const newBuild = (
         depth,
         new Map([...outer, [body.level, () => values]]),
         new Map(working),
+        shared,
       );
       return {
         step: own.step(body.pipeline),
@@ -180,7 +188,9 @@ const newBuild = (
     },
   };
   const subquery = subqueries((p, depth) =>
-    (depth === callDepth ? build : newBuild(functions, context, memory, depth, outer, new Map(working))).step(p),
+    (depth === callDepth ? build : newBuild(functions, context, memory, depth, outer, new Map(working), shared)).step(
+      p,
+    ),
   );
   const expressions: ExpressionContext = {
     functions,
@@ -318,6 +328,7 @@ const hasSource = (p: Pipeline): boolean => {
     case 'combine':
     case 'recursive':
     case 'working':
+    case 'shared':
       return true;
     case 'fork':
       return first.branches.every(hasSource);
@@ -395,6 +406,7 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
   },
   recursive: (op, build) => source(recursive(op, build)),
   working: (op, build) => source(workingRows(op.id, build)),
+  shared: (op, build) => source(sharedRows(op, build)),
   lateral: (op, build) => step(lateral(op, build)),
   groupSlice: (op, build) => step(groupSlice(build.expression(op.group), op.skip, op.count, build.memory)),
   fork: makeFork,

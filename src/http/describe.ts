@@ -35,6 +35,8 @@ const sourcesOf = (pipeline: Pipeline): Source[] =>
         return op.right ? sourcesOf(op.right) : [];
       case 'recursive':
         return [op.first, op.next].flatMap(sourcesOf);
+      case 'shared':
+        return sourcesOf(op.body);
       case 'lateral':
         return sourcesOf(op.body.pipeline);
       default:
@@ -44,6 +46,7 @@ const sourcesOf = (pipeline: Pipeline): Source[] =>
 
 const startsWithSources = (op: PlanOp | undefined): boolean =>
   op?.kind === 'scan' ||
+  op?.kind === 'shared' ||
   (op !== undefined && branchesOf(op).length > 0 && branchesOf(op).every((b) => startsWithSources(b.ops[0])));
 
 const describedSource = (source: Source, idOf: (pool: string) => Uint8Array | undefined): DescribedSource => {

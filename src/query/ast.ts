@@ -1138,7 +1138,7 @@ export interface SqlWith extends Span {
 export interface SqlCte extends Span {
   readonly kind: 'sql-cte';
   readonly alias: SqlAlias;
-  /** Absent: neither is written. Nothing depends on it. */
+  /** Absent: neither is written, and what costs next to nothing runs wherever its name stands. */
   readonly materialized?: boolean;
   /** Columns, and aggregates for others of them; the rows are kept by the former. */
   readonly usingKey?: readonly SqlExprColumn[];

@@ -6,6 +6,7 @@ import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import type { ExecutionContext } from '../source.ts';
 import type { Step, Stream } from '../operator.ts';
 import { refusalOf } from './named.ts';
+import type { SharedRows } from './nested/shared.ts';
 
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
@@ -29,6 +30,8 @@ export interface Build {
   ) => { readonly step: Step; readonly set: (values: readonly Vector[]) => void };
   /** The rows that came last, of the recursions around. */
   readonly working: Map<number, Working>;
+  /** The rows of tables of WITH that are read several times, once somebody reads them. */
+  readonly shared: Map<number, SharedRows>;
 }
 
 /** Rows of one round of a recursion. */

@@ -8,7 +8,7 @@
  * - Names of tables that WITH declares live beside the symbols: FROM alone sees them.
  */
 import type { ConstDecl, Expr, FnDecl, LambdaNode, LetDecl, OpDecl, SqlCte, TypeDecl } from '../ast.ts';
-import type { PlanExpr } from '../plan/plan.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 
 /** A function as a value of the compiler: what `&name` and a lambda stand for. */
 export type FunctionBinding =
@@ -52,6 +52,10 @@ export interface CteBinding {
   readonly scope: Scope;
   readonly recursive: boolean /** Of a subquery: it may use columns of the queries around. */;
   readonly inner: boolean;
+  /** Its name stands in FROM more than once, as far as the text alone tells. */
+  readonly isRepeated: boolean;
+  /** What all references to it are, where its rows are shared among them. */
+  shared?: Extract<PlanOp, { kind: 'shared' }>;
   open: boolean;
   recursion?: Recursion;
 }

@@ -9,6 +9,7 @@ import type { FoundSource, PlanExpr, PlanOp, ResolvedSource, SourceRequest } fro
 import { Scope } from './scope.ts';
 import { lowerRecurring, lowerRecursiveReference } from '../sql/recursive.ts';
 import { lowerSqlQuery } from '../sql/queries.ts';
+import { sharedOps } from '../sql/shared.ts';
 import { lowerView } from './views.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, underValue } from '../../vectors/value.ts';
@@ -79,9 +80,12 @@ const boundText = (
         : failed;
     }
     const { usingKey, query } = table.cte;
+    const found = { name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive };
+    if (table.shared) return { ...found, ops: [table.shared], body: query.body };
     if (usingKey && !(table.recursive && query.body.kind === 'sql-union'))
       a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]);
     table.open = true;
+    const faults = a.faults.length + a.lateFaults.length;
     const ops = lowerSqlQuery(a, query, {
       scope: table.scope,
       input: types.null,
@@ -90,13 +94,8 @@ const boundText = (
       ...(table.inner && flow.outer ? { outer: flow.outer } : {}),
     }).ops;
     table.open = false;
-    return {
-      ops: sourced(ops),
-      name: table.cte.alias.name.text,
-      alias: table.cte.alias,
-      recursive: table.recursive,
-      body: query.body,
-    };
+    const isFaulty = a.faults.length + a.lateFaults.length > faults;
+    return { ...found, ops: isFaulty ? sourced(ops) : sharedOps(a, table, sourced(ops)), body: query.body };
   }
   const recurring = quoted ? undefined : lowerRecurring(a, text, scope, place);
   if (recurring) {

@@ -6,7 +6,7 @@
  * - A pipeline is a list of ops; each takes the streams that the op before it gives. Most give one; `fork` and `switch`
  *   give one a branch; the op behind them (`merge`, `join` without `right`, anything else) takes them all: `merge` in
  *   order, `join` as left and right, others as one stream in any order.
- * - A pipeline begins with a source op (`scan`, `null`, `empty`, `combine`, `recursive`; inside a recursion `working`)
+ * - A pipeline begins with a source op (`scan`, `null`, `empty`, `combine`, `recursive`, `shared`; inside a recursion `working`)
  *   unless it takes values of its surroundings (bodies of fork, switch, unnest, correlated subqueries).
  * - In a `PlanExpr`, `this` is the value of the row in work; a user function's body sees a record of its parameters as
  *   `this`.
@@ -479,6 +479,11 @@ export type PlanOp =
     }
   /** Inside `next` of the recursion of that id: the rows that came last; see also `all` and `keyed` of it. */
   | { readonly kind: 'working'; readonly id: number; readonly columns?: readonly string[] }
+  /**
+   * The rows of a table of WITH that is named several times: the first who reads them runs `body`, all others of that
+   * id read what it gave. The bodies of an id are the same, by identity.
+   */
+  | { readonly kind: 'shared'; readonly id: number; readonly name: string; readonly body: Pipeline }
   /**
    * Each row with each result of `body` for it: {[leftName]: V, [rightName]: result}. `residual` sees the pair; `left`:
    * rows without results come alone, or with `absentRight`.

@@ -13,20 +13,25 @@ interface PlanLine {
 
 /** The text of a plan, a newline behind each line. */
 export const planText = (plan: Plan): string =>
-  [...functionLines(plan), ...pipelineLines(plan.pipeline, '')].map(({ text }) => `${text}\n`).join('');
+  [...functionLines(plan), ...pipelineLines(plan.pipeline, '', inside())].map(({ text }) => `${text}\n`).join('');
 /** The lines of the text with their operators, those of subqueries besides. */
 export const planLines = (plan: Plan): readonly PlanLine[] => [
   ...functionLines(plan),
-  ...pipelineLines(plan.pipeline, '', subqueriesIn),
+  ...pipelineLines(plan.pipeline, '', inside(subqueriesIn)),
 ];
 
 const functionLines = ({ functions }: Plan): PlanLine[] =>
   functions.map((f, i) => ({ text: `fn #${i} ${f.name}(${f.parameters.join(',')}): ${exprText(f.body)}` })).reverse();
 
-type Inside = (op: PlanOp) => readonly Pipeline[];
-const none: Inside = () => [];
+/** What is shown of an operator beside its own pipelines. */
+interface Inside {
+  readonly subqueriesOf: (op: PlanOp) => readonly Pipeline[];
+  /** Tables whose body stands further up: it runs once. */
+  readonly shown: Set<number>;
+}
+const inside = (subqueriesOf: Inside['subqueriesOf'] = () => []): Inside => ({ subqueriesOf, shown: new Set() });
 /** The subqueries in an operator's expressions. */
-const subqueriesIn: Inside = (op) => {
+const subqueriesIn: Inside['subqueriesOf'] = (op) => {
   const found: Pipeline[] = [];
   const look = (e: PlanExpr): void => {
     if (e.kind === 'subquery') found.push(e.body);
@@ -39,18 +44,22 @@ const subqueriesIn: Inside = (op) => {
   return found;
 };
 
-const pipelineLines = (pipeline: Pipeline, indent: string, inside = none): PlanLine[] =>
-  pipeline.ops.flatMap((op) => opLines(op, indent, inside));
+const pipelineLines = (pipeline: Pipeline, indent: string, inner: Inside): PlanLine[] =>
+  pipeline.ops.flatMap((op) => opLines(op, indent, inner));
 
-const opLines = (op: PlanOp, indent: string, inside: Inside): PlanLine[] => {
+const opLines = (op: PlanOp, indent: string, also: Inside): PlanLine[] => {
   const head: PlanLine = { text: `${indent}${opText(op)}`, op };
   const inner = `${indent}  `;
   const bodies = (label: string, list: readonly Pipeline[]): PlanLine[] =>
-    list.flatMap((p) => [{ text: `${inner}${label}` }, ...pipelineLines(p, `${inner}  `, inside)]);
-  return [head, ...partLines(op, bodies), ...bodies('subquery', inside(op))];
+    list.flatMap((p) => [{ text: `${inner}${label}` }, ...pipelineLines(p, `${inner}  `, also)]);
+  return [head, ...partLines(op, bodies, also), ...bodies('subquery', also.subqueriesOf(op))];
 };
 
-const partLines = (op: PlanOp, bodies: (label: string, list: readonly Pipeline[]) => PlanLine[]): PlanLine[] => {
+const partLines = (
+  op: PlanOp,
+  bodies: (label: string, list: readonly Pipeline[]) => PlanLine[],
+  { shown }: Inside,
+): PlanLine[] => {
   switch (op.kind) {
     case 'fork':
     case 'combine':
@@ -62,6 +71,10 @@ const partLines = (op: PlanOp, bodies: (label: string, list: readonly Pipeline[]
       return op.right ? bodies('right', [op.right]) : [];
     case 'recursive':
       return [...bodies('first', [op.first]), ...bodies('next', [op.next])];
+    case 'shared':
+      if (shown.has(op.id)) return [];
+      shown.add(op.id);
+      return bodies('once', [op.body]);
     case 'lateral':
       return bodies(op.body.mode, [op.body.pipeline]);
     case 'unnest':
@@ -160,6 +173,8 @@ const opText = (op: PlanOp): string => {
       return words('recursive', op.distinct ? 'distinct' : '', op.name);
     case 'working':
       return 'working';
+    case 'shared':
+      return `shared ${quoteName(op.name)}`;
     case 'lateral':
       return words(
         op.style,
@@ -292,11 +307,15 @@ export const exprText = (e: PlanExpr): string => {
     case 'searchValue':
       return `search(${exprText(e.operand)},${supText(e.value)})`;
     case 'subquery':
-      return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '')
+      return `${e.form}${e.correlated ? ' of row' : ''}(${pipelineLines(e.body, '', inside())
         .map((line) => line.text.trim())
         .join(' | ')})`;
     case 'apply':
-      return `${e.form} ${e.body.mode} of (${e.outer.map(exprText).join(', ')}) (${pipelineLines(e.body.pipeline, '')
+      return `${e.form} ${e.body.mode} of (${e.outer.map(exprText).join(', ')}) (${pipelineLines(
+        e.body.pipeline,
+        '',
+        inside(),
+      )
         .map((line) => line.text.trim())
         .join(' | ')})`;
     case 'outer':

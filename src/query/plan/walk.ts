@@ -418,6 +418,7 @@ export const isSourced = (ops: readonly PlanOp[]): boolean => {
     case 'combine':
     case 'recursive':
     case 'working':
+    case 'shared':
       return true;
     case 'fork':
       return first.branches.every((b) => isSourced(b.ops));
@@ -441,6 +442,8 @@ export const mapPipelines = (op: PlanOp, f: (pipeline: Pipeline) => Pipeline): P
         next: f(op.next),
         ...(op.keyed && { keyed: { ...op.keyed, pipeline: f(op.keyed.pipeline) } }),
       };
+    case 'shared':
+      return { ...op, body: f(op.body) };
     case 'lateral':
       return { ...op, body: { ...op.body, pipeline: f(op.body.pipeline) } };
     case 'fork':
@@ -463,6 +466,8 @@ export const pipelinesOf = (op: PlanOp): readonly Pipeline[] => {
       return op.right ? [op.right] : [];
     case 'recursive':
       return [op.first, op.next, ...(op.keyed ? [op.keyed.pipeline] : [])];
+    case 'shared':
+      return [op.body];
     case 'lateral':
       return [op.body.pipeline];
     case 'fork':

@@ -124,8 +124,8 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ],
     [
       'with',
-      'with [recursive] NAME [(COLUMN, ...)] as (QUERY), ...',
-      'names queries for the one that follows',
+      'with [recursive] NAME [(COLUMN, ...)] as [[not] materialized] (QUERY), ...',
+      'names queries for the one that follows; one that is named several times runs once (`shared` in `explain`) unless it does no more than filter and compute rows one by one: `materialized` shares that too, `not materialized` nothing',
       'with recursive f(n) as (select 1 union all select n*2 from f where n < 8) select n from f',
       '{n:1}\n{n:2}\n{n:4}\n{n:8}',
     ],

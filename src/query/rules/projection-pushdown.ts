@@ -4,16 +4,19 @@
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
 import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan/walk.ts';
-import type { FieldPath, Pipeline, PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
+import type { FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, RecordElement } from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
 
 export const projectionPushdown = {
   name: 'projection-pushdown',
   whole: true,
   // The names that `typename` knows are those of all values read, wherever in them.
-  apply: (ops, { functions }) =>
-    callTypename(ops) || functions.some((f) => callsTypename(f.body)) ? ops : followed(ops, 'all').ops,
+  apply: (ops, { functions }) => (namesTypes(ops, functions) ? ops : followed(ops, 'all').ops),
 } as const satisfies Rule;
+
+/** Whether anything asks for the types of all values. */
+export const namesTypes = (ops: readonly PlanOp[], functions: readonly PlanFunction[]): boolean =>
+  callTypename(ops) || functions.some((f) => callsTypename(f.body));
 
 const isIn = (e: PlanExpr | undefined, test: (e: PlanExpr) => boolean): boolean => e !== undefined && test(e);
 const callTypename = (ops: readonly PlanOp[]): boolean =>
@@ -28,28 +31,36 @@ const callsTypename = (e: PlanExpr): boolean =>
       isIn(bodyIn(part), callsTypename),
   );
 
-type Demand = readonly FieldPath[] | 'all';
+/** Paths from the row, or all of it. */
+export type Demand = readonly FieldPath[] | 'all';
+/** What is asked of the tables that are read several times, by their ids. */
+export type Demands = Map<number, Demand>;
 
-const union = (a: Demand, b: Demand): Demand => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]);
+/** What either asks for. */
+export const union = (a: Demand, b: Demand): Demand => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]);
 const readBy = (exprs: readonly PlanExpr[]): Demand =>
   exprs.reduce<Demand>((d, e) => union(d, fieldsRead(e) ?? 'all'), []);
 
-/** The pipeline with its scans told, and what it asks of the values that come into it. */
-const followed = (
+/**
+ * The pipeline with its scans told, and what it asks of the values that come into it. `tables`: what it asks of tables
+ * that are read several times is added to these.
+ */
+export const followed = (
   ops: readonly PlanOp[],
   wanted: Demand,
+  tables: Demands = new Map(),
 ): { readonly ops: readonly PlanOp[]; readonly demand: Demand } => {
   let demand = wanted;
   const out: PlanOp[] = [];
   for (const op of ops.toReversed()) {
-    const inner = nested(op, demand);
+    const inner = nested(op, demand, tables);
     out.unshift(inner.op);
     demand = inner.demand;
   }
   return { ops: out, demand };
 };
 
-const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly demand: Demand } => {
+const nested = (op: PlanOp, demand: Demand, tables: Demands): { readonly op: PlanOp; readonly demand: Demand } => {
   switch (op.kind) {
     case 'scan':
       return { op: told(op, demand), demand: [] };
@@ -58,28 +69,34 @@ const nested = (op: PlanOp, demand: Demand): { readonly op: PlanOp; readonly dem
     case 'switch': {
       let asked: Demand = readBy(exprsOf(op));
       const mapped = mapPipelines(op, (branch) => {
-        const inner = followed(branch.ops, demand);
+        const inner = followed(branch.ops, demand, tables);
         asked = union(asked, inner.demand);
         return { ops: inner.ops };
       });
       return { op: mapped, demand: op.kind === 'combine' ? [] : asked };
     }
     case 'join':
-      return joined(op, demand);
+      return joined(op, demand, tables);
     case 'values':
       return columnsOf(op, demand);
     case 'unnest': {
       if (!op.into) return { op, demand: readBy([op.expr]) };
-      return { op: { ...op, into: { ops: followed(op.into.ops, demand).ops } }, demand: readBy([op.expr]) };
+      return { op: { ...op, into: { ops: followed(op.into.ops, demand, tables).ops } }, demand: readBy([op.expr]) };
     }
     case 'setOperation':
     case 'recursive':
-      return { op: mapPipelines(op, whole), demand: op.kind === 'recursive' ? [] : 'all' };
+      return { op: mapPipelines(op, (p) => whole(p, tables)), demand: op.kind === 'recursive' ? [] : 'all' };
+    case 'shared':
+      tables.set(op.id, union(tables.get(op.id) ?? [], demand));
+      return { op, demand: [] };
     case 'working':
       return { op, demand: [] };
     case 'lateral': {
       const pair = union(demand, op.residual ? (fieldsRead(op.residual) ?? 'all') : []);
-      return { op: mapPipelines(op, whole), demand: union(sideOf(pair, op.leftName), readBy(op.outer)) };
+      return {
+        op: mapPipelines(op, (p) => whole(p, tables)),
+        demand: union(sideOf(pair, op.leftName), readBy(op.outer)),
+      };
     }
     default:
       return { op, demand: before(op, demand) };
@@ -125,7 +142,7 @@ const isPlain = ({ elements }: PlanExpr & { readonly kind: 'record' }): boolean 
   new Set(elements.map((x) => (x.kind === 'field' ? x.name : ''))).size === elements.length;
 
 /** A pipeline of which all that comes out is wanted. */
-const whole = (p: Pipeline): Pipeline => ({ ops: followed(p.ops, 'all').ops });
+const whole = (p: Pipeline, tables: Demands): Pipeline => ({ ops: followed(p.ops, 'all', tables).ops });
 
 const told = (scan: PlanOp & { readonly kind: 'scan' }, demand: Demand): PlanOp => {
   const all = scan.filter ? union(demand, fieldsRead(scan.filter) ?? 'all') : demand;
@@ -144,10 +161,11 @@ const minimal = (paths: readonly FieldPath[]): readonly FieldPath[] => {
 const joined = (
   op: PlanOp & { readonly kind: 'join' },
   demand: Demand,
+  tables: Demands,
 ): { readonly op: PlanOp; readonly demand: Demand } => {
   const pair = union(demand, op.residual ? (fieldsRead(op.residual) ?? 'all') : []);
   if (!op.right) return { op, demand: 'all' };
-  const right = followed(op.right.ops, union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right))));
+  const right = followed(op.right.ops, union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right))), tables);
   return {
     op: { ...op, right: { ops: right.ops } satisfies Pipeline },
     demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))),

@@ -40,6 +40,8 @@ const ofSource = (op: PlanOp): RowEstimate => {
       return { rows: 0, share: 1 };
     case 'combine':
       return besides(op.branches.map((b) => estimateRows(b.ops)));
+    case 'shared':
+      return estimateRows(op.body.ops);
     default:
       return { rows: undefined, share: 1 };
   }

@@ -1,6 +1,6 @@
 /** What a rule of the optimizer is. */
 import { conjunction } from '../plan/walk.ts';
-import type { CompileEnvironment, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
+import type { CompileEnvironment, Pipeline, PlanExpr, PlanFunction, PlanOp } from '../plan/plan.ts';
 
 /** What a rule may look at beside the operators that it rewrites. */
 export interface RuleContext {
@@ -9,6 +9,8 @@ export interface RuleContext {
   readonly functions: readonly PlanFunction[];
   /** False: there is no subquery to look for in expressions. */
   readonly subqueries: boolean;
+  /** Bodies of tables that are read several times, by their ids, as this rule has left them. */
+  readonly bodies: Map<number, Pipeline>;
 }
 
 /** One rewriting of plans, which leaves what they give as it is. */

@@ -27,6 +27,7 @@ import { projectionPushdown } from './projection-pushdown.ts';
 import { predicatePushdown } from './predicate-pushdown.ts';
 import { scanLimit } from './scan-limit.ts';
 import { sortedAggregate } from './sorted-aggregate.ts';
+import { sharedColumns } from './shared-columns.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
 
@@ -50,6 +51,7 @@ export const rules = [
   sortedAggregate,
   unorderedScan,
   projectionPushdown,
+  sharedColumns,
 ] as const satisfies readonly Rule[];
 
 /** Names by which rules are switched off. */
@@ -66,7 +68,7 @@ export const applyRules = (
   const subqueries = functions.length > 0 || opsHaveSubquery(pipeline.ops);
   for (const rule of rules as readonly Rule[]) {
     if ((off as readonly string[]).includes(rule.name)) continue;
-    const context: RuleContext = { environment, functions, subqueries };
+    const context: RuleContext = { environment, functions, subqueries, bodies: new Map() };
     functions = functions.map((f) => {
       const body = applyToExpr(rule, f.body, context);
       return { ...f, body: rule.applyToFunction ? rule.applyToFunction(body, context) : body };
@@ -84,17 +86,30 @@ const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested:
   const inner = (p: Pipeline): Pipeline =>
     rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true);
   const below = (op: PlanOp): PlanOp => {
-    const mapped = mapPipelines(op, inner);
+    const mapped = op.kind === 'shared' ? once(op, context, inner) : mapPipelines(op, inner);
     return context.subqueries ? mapExprs(mapped, (e) => applyToExpr(rule, e, context)) : mapped;
   };
   return { ops: rule.apply(pipeline.ops.map(below), context, nested) };
+};
+
+/** The one body of a table that is read several times, rewritten once. */
+const once = (
+  op: Extract<PlanOp, { kind: 'shared' }>,
+  { bodies }: RuleContext,
+  f: (body: Pipeline) => Pipeline,
+): PlanOp => {
+  let body = bodies.get(op.id);
+  if (!body) bodies.set(op.id, (body = f(op.body)));
+  return { ...op, body };
 };
 
 /** Applies the rule to nothing but the subqueries below a pipeline. */
 const inSubqueries = (rule: Rule, pipeline: Pipeline, context: RuleContext): Pipeline => ({
   ops: pipeline.ops.map((op) =>
     mapExprs(
-      mapPipelines(op, (p) => inSubqueries(rule, p, context)),
+      op.kind === 'shared'
+        ? once(op, context, (p) => inSubqueries(rule, p, context))
+        : mapPipelines(op, (p) => inSubqueries(rule, p, context)),
       (e) => applyToExpr(rule, e, context),
     ),
   ),

@@ -24,6 +24,7 @@ import { collated } from './collation.ts';
 import { isName } from './correlate.ts';
 import { lowerDescribe } from './statements/describe.ts';
 import { lowerRecursive } from './recursive.ts';
+import { tableCounts } from './shared.ts';
 import { lowerSelect } from './select.ts';
 import { lowerSetOperation } from './setops.ts';
 import { sidesByName, sidesOfOneType } from './sides.ts';
@@ -53,7 +54,7 @@ export const lowerSqlOp = (a: Analysis, query: SqlQuery, flow: Flow): readonly P
 /** A whole SQL query: its tables of WITH in a scope of their own, the body, then ORDER BY, OFFSET and LIMIT. */
 export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): LoweredSql => {
   const { recursive, ...own } = flow;
-  const inner = query.with ? { ...own, scope: withScope(a, query.with, flow) } : own;
+  const inner = query.with ? { ...own, scope: withScope(a, query, query.with, flow) } : own;
   const tail: SqlTail = query;
   if (query.body.kind === 'sql-select') return lowerSelect(a, query.body, inner, tail);
   const body = lowerSqlBody(a, query.body, recursive ? { ...inner, recursive } : inner);
@@ -67,12 +68,21 @@ export const lowerSqlQuery = (a: Analysis, query: SqlQuery, flow: Flow): Lowered
   };
 };
 
-const withScope = (a: Analysis, e: SqlWith, flow: Flow): Scope => {
+const withScope = (a: Analysis, query: SqlQuery, e: SqlWith, flow: Flow): Scope => {
+  const counts = tableCounts(query);
   const scope = new Scope(flow.scope);
   for (const cte of e.ctes) {
     const name = cte.alias.name.text.toLowerCase();
     if (scope.tables.has(name)) a.fault('duplicate WITH clause name', cte.alias.name);
-    else scope.tables.set(name, { cte, scope, recursive: e.recursive, inner: flow.outer !== undefined, open: false });
+    else
+      scope.tables.set(name, {
+        cte,
+        scope,
+        recursive: e.recursive,
+        inner: flow.outer !== undefined,
+        isRepeated: (counts.get(name) ?? 0) > 1,
+        open: false,
+      });
   }
   return scope;
 };

@@ -115,6 +115,8 @@ const opType = (c: TypeChecker, op: PlanOp, input: Type): Type => {
     }
     case 'working':
       return op.columns ? recordType(op.columns.map((name) => ({ name, type: unknownType }))) : unknownType;
+    case 'shared':
+      return c.pipeline(op.body, types.null);
     case 'lateral':
       return lateralType(c, op, input);
     case 'groupSlice':

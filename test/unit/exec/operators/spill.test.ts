@@ -70,7 +70,12 @@ const turned = [
   'select a.i as x, b.i as y from (select * from same where i > 0 and i < 46) a asof join same b on a.k = b.k and a.i > b.i - 20',
   'select i from (select * from same where i > 0 and i < 46) a where not exists (select 1 from same b where a.k = b.k and a.i + 190 < b.i)',
 ];
+/** Rows that are read several times, in turns and in subqueries. */
+const shared = 'with t as (select distinct i, k, s from left)';
 const queries = [
+  `${shared} select count(*) as n, (select sum(i) from t) as sum, (select min(s) from t where i > 10) as least from t`,
+  `${shared} select a.i as x, b.i as y from t a join t b on a.k = b.k and a.i < b.i`,
+  `${shared} select i from t where i in (select i + 3 from t) union all (select i from t limit 5)`,
   ...['', 'left', 'right', 'anti'].flatMap((style) => [
     joined(style, 'l.k==r.k'),
     joined(style, 'l.k==r.k and l.s==r.s and l.i<r.i'),
