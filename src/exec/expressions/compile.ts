@@ -35,7 +35,8 @@ import {
 import { inColumn, inVector, isEmptyList } from './contains.ts';
 import type { AsyncEvaluator, Evaluator, ExpressionContext } from './evaluator.ts';
 import { caseOf, coalesceOf, conditional, isNullVector, logical, notVector } from './logic.ts';
-import { ilikeRows, likeRows, matchVector, regexpTest, testRows } from './regexp.ts';
+import { ilikeRows, likeRows } from './like.ts';
+import { matchVector, regexpTest, testRows } from './regexp.ts';
 import { errors, overlay, tidy, truth, truthOf } from './rows.ts';
 import { foldedSearch, foldedTest, likeSearch, searchPattern, searchText, searchValue } from './search.ts';
 import { withoutUnions } from './lift.ts';
