@@ -27,6 +27,7 @@ import { fuse } from './operators/fuse.ts';
 import { gathering } from './operators/rows/gather.ts';
 import { groupSlice } from './operators/rows/group-slice.ts';
 import { head } from './operators/head.ts';
+import { withColumns } from './operators/join/columns.ts';
 import { join } from './operators/join/join.ts';
 import { changeRows, changeView, load } from './operators/load.ts';
 import { mergeSorted } from './operators/merge.ts';
@@ -357,7 +358,11 @@ const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): Pipeline
   const run = join(op, build);
   if (!op.right) return ([left, right]) => [run(left!, right!)];
   const right = build.step(op.right);
-  return (inputs) => [run(one(inputs), right(nothing()))];
+  const { rightColumns } = op;
+  return (inputs) => {
+    const rows = right(nothing());
+    return [run(one(inputs), rightColumns ? withColumns(rows, rightColumns) : rows)];
+  };
 };
 
 const makers: { readonly [K in PlanOpKind]: Maker<K> } & {

@@ -420,6 +420,8 @@ export type PlanOp =
       readonly rightName: string;
       readonly equal: readonly { readonly left: PlanExpr; readonly right: PlanExpr }[];
       readonly residual?: PlanExpr;
+      /** Nothing else is read of the rows of `right` once they are there; absent: all may be. */
+      readonly rightColumns?: readonly FieldPath[];
       readonly nullsMatch: boolean;
       /**
        * Numbers are equal whatever their types, as with `==`, and NaN equals nothing; else keys have to agree in type

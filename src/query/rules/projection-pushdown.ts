@@ -165,11 +165,28 @@ const joined = (
 ): { readonly op: PlanOp; readonly demand: Demand } => {
   const pair = union(demand, op.residual ? (fieldsRead(op.residual) ?? 'all') : []);
   if (!op.right) return { op, demand: 'all' };
-  const right = followed(op.right.ops, union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right))), tables);
+  const wanted = union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right)));
+  const right = followed(op.right.ops, wanted, tables);
   return {
-    op: { ...op, right: { ops: right.ops } satisfies Pipeline },
+    op: {
+      ...op,
+      right: { ops: right.ops } satisfies Pipeline,
+      ...(wanted !== 'all' && givesMore(op.right.ops, wanted) && { rightColumns: minimal(wanted) }),
+    },
     demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))),
   };
+};
+/** Whether rows have more columns than are wanted: those that filters and joins read on the way. */
+const givesMore = (ops: readonly PlanOp[], wanted: readonly FieldPath[]): boolean => {
+  const isWanted = (path: FieldPath): boolean => wanted.some((w) => w.every((name, i) => name === path[i]));
+  const hasMore = (expr: PlanExpr | undefined): boolean => expr !== undefined && !fieldsRead(expr)?.every(isWanted);
+  const last = ops.findLastIndex((op) => op.kind === 'values' || op.kind === 'aggregate' || op.kind === 'cut');
+  return ops
+    .slice(last + 1)
+    .some(
+      (op) =>
+        op.kind === 'join' || (op.kind === 'filter' && hasMore(op.expr)) || (op.kind === 'scan' && hasMore(op.filter)),
+    );
 };
 const sideOf = (pair: Demand, name: string): Demand => {
   if (pair === 'all') return 'all';
