@@ -198,6 +198,40 @@ test('a record that the cut ends is not taken for a whole one', async () => {
   expect(fault.seen).toMatchObject({ records: 1, fault: expect.stringContaining('record on line 3') });
 });
 
+test('a cell in quotes that the cut ends is no fault, whatever stands in it and wherever the cut is', async () => {
+  for (const delimiter of [',', ';', '|', '\t']) {
+    const text = 'ts,n,m\n1,100,"a, ""b""\nc"\n2,20,"d\ne,f\n""g"""\n3,30,"x'.replaceAll(',', delimiter);
+    const rows = [text.indexOf('\n2') + 1, text.indexOf('\n3') + 1];
+    for (const more of ['', '&errors=skip', '&errors=wrap'])
+      for (let end = text.indexOf('"') + 1; end <= text.length; end += more === '' ? 2 : 9)
+        expect(
+          (await look(text.slice(0, end), `&cut=T${more}`)).seen,
+          `${more} ${JSON.stringify(text.slice(0, end))}`,
+        ).toMatchObject({
+          format: delimiter === '\t' ? 'tsv' : 'csv',
+          doubts: [],
+          warnings: [],
+          fault: null,
+          records: rows.filter((at) => end > at).length,
+        });
+  }
+  // Dialects have a parser of their own.
+  for (const more of ['', '&errors=skip'])
+    expect(
+      (await look("ts;m\n1;'a\nb'\n2;'c\nd", `&csv.delim=;&csv.quote='&cut=T${more}`, { 'content-type': 'text/csv' }))
+        .seen,
+    ).toMatchObject({ warnings: [], fault: null, records: 1 });
+  // A name may have several lines, cut or not.
+  for (const cut of ['', '&cut=T'])
+    expect((await look('"t\ns";"n;x"\n1;2\n3;4\n', cut)).seen).toMatchObject({
+      format: 'csv',
+      fields: ['t\ns', 'n;x'],
+    });
+  // What a quote took that nobody closes is not what the cut ends.
+  const open = await look(`ts,n\n1,2\n3,"4\n${'5,6\n'.repeat(20_000)}`, '&cut=T');
+  expect(open.seen).toMatchObject({ records: 1, fault: expect.stringContaining('record on line 3: quote not closed') });
+});
+
 test('what a load would refuse is refused with the same words', async () => {
   for (const [body, type] of [
     ['{"ts":1}\n{"ts":,}\n', 'application/json'],

@@ -96,7 +96,7 @@ const complaintOf = async (
         ? (options.csvDelimiter ?? (await shownDelimiter(ahead, options)) ?? trial.delimiter)
         : trial.delimiter;
     if (delimiter !== undefined) {
-      const fault = await delimiterFault(delimiter, ahead);
+      const fault = await delimiterFault(delimiter, ahead, options);
       if (fault !== undefined) return fault;
     }
     // A quoted cell is a value of SUP: the trial of one value would end before what comes after it.
@@ -124,8 +124,10 @@ const complaintOf = async (
       errorTable[problem.code].status >= 500
     )
       throw problem;
-    // What the end of the input cuts short is no evidence against SUP; the reader will say where it was cut.
-    if (problem.parameters['cut'] === 'sup') return undefined;
+    // What the end of the input cuts short is no evidence against SUP, nor what is known to be cut against rows of cells;
+    // the reader will say where it was cut.
+    const { cut } = problem.parameters;
+    if (cut === 'sup' || (options.isCut && cut === trial.name)) return undefined;
     const complaint =
       problem.code === 'format-broken' || problem.code === 'format-too-large'
         ? String(problem.parameters['fault'])
@@ -175,8 +177,15 @@ const shownDelimiter = async (ahead: LookAhead, options: ReadOptions): Promise<s
   const found = beginningOf(bytes, isWhole);
   return found?.delimiter === '\t' && found.skipped === 0 ? undefined : found?.delimiter;
 };
-const delimiterFault = async (delimiter: string, ahead: LookAhead): Promise<string | undefined> => {
+const delimiterFault = async (
+  delimiter: string,
+  ahead: LookAhead,
+  options: ReadOptions,
+): Promise<string | undefined> => {
   const line = await lineOf(ahead);
   if (line === undefined) return 'line 1: EOF';
-  return line.includes(delimiter) ? undefined : `line 1: delimiter ${delimiterText(delimiter)} not found`;
+  // A name in quotes may have several lines.
+  return line.includes(delimiter) || (line.includes('"') && (await shownDelimiter(ahead, options)) === delimiter)
+    ? undefined
+    : `line 1: delimiter ${delimiterText(delimiter)} not found`;
 };

@@ -22,7 +22,7 @@ export const doubtsOf = (format: FormatName, { bytes, isWhole, json }: Seen): re
       return json === undefined ? [] : [`if JSON was meant: ${json}`];
     case 'csv':
     case 'tsv':
-      return cellDoubts(lines(bytes, isWhole), format === 'tsv');
+      return cellDoubts(lines(bytes, isWhole), { isTsv: format === 'tsv', isWhole });
     default:
       return [];
   }
@@ -30,16 +30,25 @@ export const doubtsOf = (format: FormatName, { bytes, isWhole, json }: Seen): re
 
 const isArray = (bytes: Uint8Array): boolean => /^\ufeff?\s*\[/.test(text(bytes));
 
-const cellDoubts = (all: readonly string[], isTsv: boolean): readonly string[] => {
+const cellDoubts = (
+  all: readonly string[],
+  { isTsv, isWhole }: { readonly isTsv: boolean; readonly isWhole: boolean },
+): readonly string[] => {
   const [header = '', ...rows] = all;
   const delimiters = isTsv ? ['\t'] : [',', ';', '|', '\t'];
   const times = (line: string, delimiter: string): number => line.split(delimiter).length - 1;
   const taken = delimiters.find((one) => header.includes(one)) ?? ',';
   const other = delimiters.find((one) => one !== taken && times(header, one) > times(header, taken));
-  const ragged = rows.findIndex((row) => !row.includes('"') && times(row, taken) !== times(header, taken));
+  let isQuoted = false;
+  const ragged = rows.findIndex((row) => {
+    // What is in quotes says nothing, over whatever lines it goes.
+    if (!isQuoted && !row.includes('"')) return times(row, taken) !== times(header, taken);
+    isQuoted = (times(row, '"') % 2 === 1) !== isQuoted;
+    return false;
+  });
   const names = header.split(taken);
   return [
-    ...(rows.length === 0 ? ['there is one line alone, which is taken for the names of the columns'] : []),
+    ...(rows.length === 0 && isWhole ? ['there is one line alone, which is taken for the names of the columns'] : []),
     ...(other === undefined ? [] : [`the first line has ${delimiterText(other)} more often (csv.delim)`]),
     ...(ragged < 0 || header.includes('"') ? [] : [`line ${ragged + 2} has another number of cells than the first`]),
     ...(names.length > 1 && names.every((name) => /^\s*-?[\d.]+\s*$/.test(name))

@@ -33,10 +33,11 @@ export async function* readBending(
   { faults, ...dialect }: Dialect & { readonly faults: Faults },
 ): AsyncGenerator<Vector> {
   const { batchRows, valueBytesMax } = readLimits(options);
+  const { isCut = false } = options;
   const { format } = dialect;
   const window = new ByteWindow(input, { format, valueBytesMax });
   const batches = new Batches(batchRows);
-  const rows = new BendingRows(window, { dialect, faults, batches, valueBytesMax });
+  const rows = new BendingRows(window, { dialect, faults, batches, valueBytesMax, isCut });
   const more = async (): Promise<boolean> => {
     try {
       return await window.more();
@@ -69,6 +70,7 @@ class BendingRows {
   readonly #faults: Faults;
   readonly #batches: Batches;
   readonly #valueBytesMax: number;
+  readonly #isCut: boolean;
   /** The last byte of a line. */
   readonly #lineEndByte: number;
   readonly #heads: (readonly string[])[] = [];
@@ -88,11 +90,13 @@ class BendingRows {
       faults,
       batches,
       valueBytesMax,
+      isCut,
     }: {
       readonly dialect: Dialect;
       readonly faults: Faults;
       readonly batches: Batches;
       readonly valueBytesMax: number;
+      readonly isCut: boolean;
     },
   ) {
     this.#window = window;
@@ -100,6 +104,7 @@ class BendingRows {
     this.#faults = faults;
     this.#batches = batches;
     this.#valueBytesMax = valueBytesMax;
+    this.#isCut = isCut;
     this.#lineEndByte = dialect.lineEnd.charCodeAt(0);
     this.#line = 1 + (dialect.dialect.skip ?? 0);
   }
@@ -114,8 +119,11 @@ class BendingRows {
     const { rows, problem } = this.#parsed(piece);
     const last = rows.at(-1);
     if (problem && !last) {
-      const isCut = problem.code === 'CSV_QUOTE_NOT_CLOSED' && !(window.final && end === window.end);
-      if (!isCut) this.leaveOut(faultOf(problem));
+      const isOpen = problem.code === 'CSV_QUOTE_NOT_CLOSED';
+      const isLast = window.final && end === window.end;
+      // The input is a part, and ends amid a cell.
+      if (isOpen && isLast && this.#isCut) throw this.#broken(this.#line, faultOf(problem), true);
+      if (!isOpen || isLast) this.leaveOut(faultOf(problem));
       else if (end === this.#lineEnd(window.end)) return false;
       else this.#pieceBytes *= 2;
       return true;
@@ -189,12 +197,14 @@ class BendingRows {
   #tell(line: number, fault: string, raw: Uint8Array): void {
     this.#faults.take({ line, column: 1, error: `record on line ${line}: ${fault}`, raw }, this.#batches);
   }
-  #broken(line: number, fault: string): LakeError {
+  #broken(line: number, fault: string, isOfCut = false): LakeError {
+    const { format } = this.#dialect;
     return new LakeError('format-broken', {
-      format: this.#dialect.format,
+      format,
       fault: `record on line ${line}: ${fault}`,
       place: '',
       values: this.#batches.rows,
+      ...(isOfCut && { cut: format }),
     });
   }
 

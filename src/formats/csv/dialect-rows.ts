@@ -26,14 +26,27 @@ export async function* readDialect(
   if (faults) return yield* readBending(behindLines(input, skip, lineEnd), options, { ...how, faults });
   const { batchRows, valueBytesMax } = readLimits(options);
   const batches = new Batches(batchRows);
-  const broken = (line: number, fault: string): LakeError =>
+  const broken = (line: number, fault: string, isOfCut = false): LakeError =>
     new LakeError('format-broken', {
       format,
       fault: `record on line ${line}: ${fault}`,
       place: '',
       values: batches.rows,
+      ...(isOfCut && { cut: format }),
     });
-  const parser = parse({ ...parserOptions(how), max_record_size: valueBytesMax });
+  // A fault would end the parser before the records ahead of it are taken: of a part of an input they count.
+  let skipped: CsvError | undefined;
+  const parser = parse({
+    ...parserOptions(how),
+    max_record_size: valueBytesMax,
+    ...(options.isCut && {
+      skip_records_with_error: true,
+      on_skip: (problem) => {
+        skipped ??= problem;
+        return undefined;
+      },
+    }),
+  });
   // What fails in the input ends the parser, and so the loop.
   pipeline(Readable.from(behindLines(input, skip, lineEnd)), parser, () => undefined);
   const heads: (readonly string[])[] = [];
@@ -42,6 +55,7 @@ export async function* readDialect(
   try {
     for await (const { record, info } of parser as AsyncIterable<Parsed>) {
       const line = skip + info.lines;
+      if (skipped && info.lines > Number(skipped['lines'])) throw skipped;
       if (!columns) {
         if (header > 0) heads.push(record);
         if (heads.length < header) continue;
@@ -55,11 +69,14 @@ export async function* readDialect(
       bytes = info.bytes;
       if (batches.isFull) yield batches.take();
     }
+    if (skipped) throw skipped;
     if (batches.rows === 0)
       throw new LakeError('format-broken', { format, fault: `empty ${format} file`, place: '', values: 0 });
   } catch (problem) {
     if (!batches.isEmpty) yield batches.take();
-    throw problem instanceof CsvError ? broken(skip + Number(problem['lines'] ?? 0), faultOf(problem)) : problem;
+    if (!(problem instanceof CsvError)) throw problem;
+    const isOfCut = options.isCut === true && problem.code === 'CSV_QUOTE_NOT_CLOSED';
+    throw broken(skip + Number(problem['lines'] ?? 0), faultOf(problem), isOfCut);
   } finally {
     parser.destroy();
   }

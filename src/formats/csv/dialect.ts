@@ -79,23 +79,23 @@ const guessed = [',', ';', '\t', '|'] as const;
 export const beginningBytesMax = 64 << 10;
 const linesMax = 50;
 
-/**
- * Text without the cells that are in quotes, which may go over several lines. A quote that stands within a cell, or that
- * nobody closes, is text.
- */
-const withoutQuoted = (text: string): string => {
+/** Text without the cells that are in quotes, which may go over several lines. A quote that stands within a cell is text. */
+const withoutQuoted = (text: string): { readonly plain: string; readonly open: number } => {
   const pieces: string[] = [];
   let from = 0;
   for (let open = text.indexOf('"'); open >= 0; open = text.indexOf('"', open + 1)) {
     if (!/(?:^|[\n,;\t|])[ \r]*$/.test(text.slice(Math.max(0, open - blanksMax), open))) continue;
     const end = closingQuote(text, open);
-    if (end < 0) break;
+    if (end < 0) {
+      const before = pieces.join('') + text.slice(from, open);
+      return { plain: before + text.slice(open), open: before.length };
+    }
     pieces.push(text.slice(from, open));
     from = end + 1;
     open = end;
   }
   pieces.push(text.slice(from));
-  return pieces.join('');
+  return { plain: pieces.join(''), open: -1 };
 };
 /** Blanks before a quote that begins a cell. */
 const blanksMax = 32;
@@ -127,17 +127,26 @@ export const beginningOf = (bytes: Uint8Array, isWhole: boolean): Beginning | un
   );
   const said = /^(?:\xef\xbb\xbf)?"?sep=([^\r\n"])"?\r?\n/i.exec(text);
   if (said) return { delimiter: said[1]!, skipped: said[0].length };
-  const lines = withoutQuoted(text).split('\n');
-  // What is cut off says nothing.
-  if (!isWhole || lines.at(-1) === '') lines.pop();
+  const { plain, open } = withoutQuoted(text);
+  // A quote that nobody closes is text, or what it opens is cut off.
+  const shown = isWhole || open < 0 ? undefined : shownBy(plain.slice(0, open), 'cell');
+  const delimiter = shown ?? shownBy(plain, isWhole ? 'nothing' : 'line');
+  return delimiter === undefined ? undefined : { delimiter, skipped: 0 };
+};
+/** The delimiter that these lines show; what is cut of the last one. */
+const shownBy = (text: string, cut: 'nothing' | 'line' | 'cell'): string | undefined => {
+  const lines = text.split('\n');
+  // What is cut off says nothing, save that there is no more of it before the cut than there should be.
+  const last = cut === 'nothing' && lines.at(-1) !== '' ? undefined : lines.pop();
   const [header, ...rows] = lines.slice(0, linesMax);
   if (header === undefined) return undefined;
-  if (header.includes(',')) return { delimiter: ',', skipped: 0 };
+  if (header.includes(',')) return ',';
   const filled = rows.filter((row) => row.trim() !== '');
   const count = (line: string, delimiter: string): number => line.split(delimiter).length - 1;
-  const delimiter = guessed.find((one) => {
+  return guessed.find((one) => {
     const times = count(header, one);
-    return times > 0 && filled.length > 0 && filled.every((row) => count(row, one) === times);
+    const ofLast = last === undefined ? 0 : count(last, one);
+    const isShown = filled.length > 0 || (ofLast <= times && (cut === 'cell' || ofLast > 0));
+    return times > 0 && isShown && filled.every((row) => count(row, one) === times);
   });
-  return delimiter === undefined ? undefined : { delimiter, skipped: 0 };
 };

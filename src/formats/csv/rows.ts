@@ -117,12 +117,12 @@ async function* readInSequence(
         if (faults?.isDue()) yield batches.take();
         const state = row.next(window);
         if (state === 'cut' || state === 'none') break;
+        const isOfCut = options.isCut === true && (state === 'open' ? isCellCut(window) : isCutOff(window));
         const fault =
-          faults && shape && row.isRunOn
+          faults && shape && !isOfCut && row.isRunOn
             ? 'quote not closed'
             : row.fault(state, { wanted: shape?.names.length, strictQuotes: options.strictQuotes === true });
         if (fault !== undefined) {
-          const isOfCut = options.isCut === true && isCutOff(window);
           if (!faults || !shape || isOfCut) throw broken(`record on line ${row.line}: ${fault}`, isOfCut);
           row.leaveOut(window, fault, faults, batches);
         } else if (!shape) {
@@ -148,7 +148,8 @@ async function* readInSequence(
         shape,
       };
     }
-    if (values + batches.rows === 0 && !faults?.isAny) throw broken(`empty ${dialect.format} file`);
+    if (values + batches.rows === 0 && !faults?.isAny)
+      throw broken(`empty ${dialect.format} file`, options.isCut === true && shape !== undefined);
   } catch (problem) {
     if (!batches.isEmpty) yield batches.take();
     throw problem;
@@ -162,6 +163,13 @@ async function* readInSequence(
 /** Whether the record that was read last ends with the input, amid its line. */
 const isCutOff = ({ final, start, end, bytes }: ByteWindow): boolean =>
   final && start === end && end > 0 && bytes[end - 1] !== 0x0a;
+
+/**
+ * Whether the end of a part of an input is in a cell in quotes. Where a cell is longer than people write them, a quote
+ * that nobody closes took the rest.
+ */
+const isCellCut = ({ start, end }: ByteWindow): boolean => end - start <= cutRowBytesMax;
+const cutRowBytesMax = 64 << 10;
 
 /** Cuts behind the last line break that is not within quotes: each quote toggles, wherever it stands. */
 const unquotedCut = (bytes: Uint8Array, length: number): number => {
