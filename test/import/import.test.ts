@@ -128,6 +128,31 @@ describe('a lake', () => {
     );
     expect(await values(own)).toEqual(await values(log));
   });
+  test('has every type', async () => {
+    const { body } = await ask('from types | aggregate count() by type:=typeof(this)');
+    const wanted = [
+      ...['uint8', 'uint16', 'uint32', 'uint64', 'int8', 'int16', 'int32', 'int64', 'float16', 'float32', 'float64'],
+      ...[
+        'bool',
+        'bytes',
+        'string',
+        'ip',
+        'net',
+        'time',
+        'duration',
+        'type',
+        'null',
+        'enum(',
+        'error(',
+        '|[',
+        '|{',
+        '[',
+        '{',
+      ],
+      ...['=', '?:', 'int64|string'],
+    ];
+    expect(wanted.filter((type) => !body.includes(type))).toEqual([]);
+  });
   test('goes on: what is loaded then comes after it', async () => {
     const pool = 'work';
     await service.ask('POST', `/pool/${pool}/branch/main`, { body: '{ts:100}' });

@@ -1,14 +1,16 @@
 /**
- * `npm run shippers [-- RECORDS KILLS SECONDS]`: 100,000 records of each program that is here, five kills of the service,
- * and no longer than so many seconds for what is to come after each. Ends
+ * `npm run shippers [-- RECORDS KILLS SECONDS NAME]`: 100,000 records of each program that is here (whose name has NAME in
+ * it), five kills of the service, and no longer than so many seconds for what is to come after each. Ends
  * with status 1 where a program's records are not as sure as the manual says.
  */
 import { ship } from './ship.ts';
 import { shippers } from './shippers.ts';
 import { faultOf } from './sureness.ts';
 
-const [records = 100_000, kills = 5, seconds = 900] = process.argv.slice(2).map(Number);
+const [records = 100_000, kills = 5, seconds = 900] = process.argv.slice(2, 5).map(Number);
+const wanted = process.argv[5] ?? '';
 const here = shippers.filter(({ lacks, name }) => {
+  if (!name.includes(wanted)) return false;
   const isAbsent = lacks();
   if (isAbsent) console.log(`left out: ${name}`);
   return !isAbsent;

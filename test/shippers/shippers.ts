@@ -211,7 +211,7 @@ const startPython = async (place: Place): Promise<Running> => {
     // Each time a process of its own, which ends when it has shipped all.
     feed: async (start, end) => {
       const run = begin('sh', ['-c', `${settings}\nexec python3 -W ignore -c '${python}'`], {
-        env: { LAKE_TOKEN: 'none', OTEL_BLRP_SCHEDULE_DELAY: '100' },
+        env: { LAKE_TOKEN: 'none', OTEL_BLRP_SCHEDULE_DELAY: '100', OTEL_EXPORTER_OTLP_TIMEOUT: '120' },
         input: true,
       });
       run.child.stdin!.end(lines(start, end));
@@ -240,7 +240,7 @@ const log = logs.getLogger('orders');
   await logs.shutdown();
 })();
 `;
-/** The settings of the manual; the time that an exporter has for its attempts is the test's, as machines may be slow. */
+/** The settings of the manual, and more time for attempts, as the manual has it for slow starts. */
 const startNode = async (place: Place): Promise<Running> => {
   const settings = fromManual('shippers.md', 'An application with an SDK', place);
   const run = startScript('sh', () => `${settings}\nexec "$NODE" -e "$SCRIPT"`, {
