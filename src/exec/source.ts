@@ -2,6 +2,7 @@
  * What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line
  * (`lake query`).
  */
+import type { ColumnSummary } from '../vectors/summary.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType, Type } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
@@ -26,18 +27,6 @@ export interface ScanRequest {
   readonly counts?: ScanCounts;
 }
 
-/** Whole numbers of one type: what they come to. */
-export interface IntegerTotals {
-  readonly type: PrimitiveType;
-  readonly min: bigint;
-  readonly max: bigint;
-  readonly sum: bigint;
-}
-/** Values of a column: so many rows have one (neither null nor missing). `integers`: asked for, and there are any. */
-export interface ColumnSummary {
-  readonly count: number;
-  readonly integers?: IntegerTotals;
-}
 /**
  * What an aggregate needs of the rows that are wanted as a whole: the host may give what they come to instead of them.
  */

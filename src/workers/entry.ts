@@ -15,6 +15,7 @@ import {
   heldBytes,
   noteResident,
 } from './collector.ts';
+import { KnownPlans } from './query/plans.ts';
 import { ReaderList, type WorkerTools } from './query/tools.ts';
 import { runIngest } from './ingest/task.ts';
 import { runLoadPart } from './load/part.ts';
@@ -121,6 +122,7 @@ const tools: WorkerTools = {
   compressesCompacted: settings.compress !== 'none',
   readers: new ReaderList(columns, settings.cacheBytesMax / 2),
   budget,
+  plans: new KnownPlans(),
   batchRows: settings.batchRows,
   queryMemoryBytesMax: settings.queryMemoryBytesMax,
   recursion: settings.recursion,

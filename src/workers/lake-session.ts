@@ -178,8 +178,10 @@ export class LakeSession {
       if (this.poolNamed(request.name) instanceof LakeError) continue;
       const source = await this.named({ kind: 'name', ...request }).catch(() => undefined);
       if (source?.kind !== 'pool') continue;
-      const objects = this.allObjects(Number(source.handle));
-      found.push({ ...request, source, ...(objects && { objects }) });
+      const handle = Number(source.handle);
+      const objects = this.allObjects(handle);
+      const { poolId, snapshot } = this.opened[handle]!;
+      found.push({ ...request, source, at: `${poolId}@${snapshot.commit}`, ...(objects && { objects }) });
     }
     return found;
   }

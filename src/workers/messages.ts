@@ -168,13 +168,14 @@ export type TaskOutcome =
 
 /**
  * A pool that a query's text names, told before it is asked for. `objects`: all objects of its snapshot, if they are
- * few.
+ * few. `at`: names what is read of it, a commit; absent: nothing may be remembered of it.
  */
 export interface Prefetched {
   readonly name: string;
   readonly commit?: string;
   readonly source: ResolvedSource;
   readonly objects?: PackedPage;
+  readonly at?: string;
 }
 
 /** From the main thread: what tasks begin with, what they wait for, and when they are to stop. */

@@ -31,7 +31,7 @@ import { pulled } from '../pulled.ts';
 import type { TotalsSink } from './scan.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 import { UnseenValues } from './unseen.ts';
-import type { ColumnSummary } from '../source.ts';
+import type { ColumnSummary } from '../../vectors/summary.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
 

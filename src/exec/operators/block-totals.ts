@@ -10,7 +10,8 @@ import { integer } from '../../vectors/value.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { idsOfOne } from '../aggregates/grouping/parts.ts';
-import type { BlockSummaries, ColumnSummary, IntegerTotals } from '../source.ts';
+import { type ColumnSummary, type IntegerTotals, joinedSummaries } from '../../vectors/summary.ts';
+import type { BlockSummaries } from '../source.ts';
 
 type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
 /** `column` + `offset`; without a column all rows are counted. */
@@ -115,9 +116,9 @@ export class TotalsOfBlocks {
   /** Takes a block; false if one of the states needs its rows. */
   take(rows: number, columns: readonly ColumnSummary[]): boolean {
     const { waiting } = this;
-    const together = waiting ? joined(waiting, { rows, columns }) : { rows, columns };
+    const together = waiting ? joinedSummaries(waiting.columns, columns) : columns;
     if (together && this.isSafe(together) && (waiting || this.isFree())) {
-      this.waiting = together;
+      this.waiting = { rows: (waiting?.rows ?? 0) + rows, columns: together };
       return true;
     }
     this.flush();
@@ -129,7 +130,7 @@ export class TotalsOfBlocks {
     this.waiting = undefined;
     if (waiting && !this.add(waiting.rows, waiting.columns)) throw new Error('totals that were taken cannot be added');
   }
-  private isSafe({ columns }: { readonly columns: readonly ColumnSummary[] }): boolean {
+  private isSafe(columns: readonly ColumnSummary[]): boolean {
     return this.totals.of.every(({ totals, isSummed, isShifted }, k) => {
       const { count, integers } = columns[k]!;
       if (!totals || count === 0) return true;
@@ -172,26 +173,6 @@ export class TotalsOfBlocks {
 }
 const isSigned = (type: PrimitiveType): boolean => isInteger(type) && !isUnsigned(type);
 const size = (x: bigint): bigint => (x < 0n ? -x : x);
-/** Blocks whose columns are of the same types as one. */
-const joined = (
-  a: { readonly rows: number; readonly columns: readonly ColumnSummary[] },
-  b: { readonly rows: number; readonly columns: readonly ColumnSummary[] },
-): { readonly rows: number; readonly columns: readonly ColumnSummary[] } | undefined => {
-  const columns: ColumnSummary[] = [];
-  for (const [k, x] of a.columns.entries()) {
-    const y = b.columns[k]!;
-    if (x.integers && y.integers && x.integers.type !== y.integers.type) return undefined;
-    const integers = x.integers && y.integers ? sumOf(x.integers, y.integers) : (x.integers ?? y.integers);
-    columns.push({ count: x.count + y.count, ...(integers && { integers }) });
-  }
-  return { rows: a.rows + b.rows, columns };
-};
-const sumOf = (a: IntegerTotals, b: IntegerTotals): IntegerTotals => ({
-  type: a.type,
-  min: a.min < b.min ? a.min : b.min,
-  max: a.max > b.max ? a.max : b.max,
-  sum: a.sum + b.sum,
-});
 const addition = (
   state: AggregateState,
   { kind, offset }: Argument,

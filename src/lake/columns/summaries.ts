@@ -8,7 +8,8 @@
  *   counts and NaN is in no bounds.
  */
 import { longDecimalName } from '../../vectors/decimal.ts';
-import { type PrimitiveType, isFloat } from '../../vectors/type.ts';
+import type { ColumnSummary, IntegerTotals } from '../../vectors/summary.ts';
+import { isFloat } from '../../vectors/type.ts';
 import type { NumberVector } from '../../vectors/vector.ts';
 import {
   type Column,
@@ -19,19 +20,6 @@ import {
   fieldNamed,
   visitSegments,
 } from './decode.ts';
-
-/** Whole numbers of one type: how many, and what they come to. */
-export interface IntegerTotals {
-  readonly type: PrimitiveType;
-  readonly min: bigint;
-  readonly max: bigint;
-  readonly sum: bigint;
-}
-/** The shape of `ColumnSummary` in exec/source.ts. `count`: rows with a value. */
-export interface ColumnSummary {
-  readonly count: number;
-  readonly integers?: IntegerTotals;
-}
 
 type NumberColumn = Extract<Column, { form: 'number' }>;
 /** The values of a column, null aside, if they are all of one kind. */

@@ -9,7 +9,7 @@ import { type Column, type Projection, textsAlone } from '../columns/decode.ts';
 import { type SearchedText, searchedTexts } from '../columns/pairs.ts';
 import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from '../columns/prune.ts';
 import { type BlockTags, type ObjectReader, projectionOf } from '../objects/reader.ts';
-import type { ColumnSummary } from '../columns/summaries.ts';
+import type { ColumnSummary } from '../../vectors/summary.ts';
 import type { Selection } from '../columns/select.ts';
 import type { KnownValues, StoredTest } from '../columns/stored-tests.ts';
 import { type BestKeys, spanOfBlock } from './best.ts';
@@ -108,6 +108,7 @@ export class BlockScanner {
   private readonly restProjection: Projection | undefined;
   private readonly restName: string;
   private readonly restSuffices: boolean;
+  private readonly summariesName: string;
   private readonly knownValues: readonly KnownValues[];
   /** Parts of blocks that the pruner leaves. */
   private readonly known = new Map<readonly Column[], readonly Column[]>();
@@ -128,7 +129,21 @@ export class BlockScanner {
     this.restProjection = rest && projectionOf(rest);
     this.restName = JSON.stringify([rest ?? null, false]);
     this.restSuffices = !rest || (columns !== undefined && covers(rest, columns));
+    this.summariesName = options.summaries
+      ? JSON.stringify(options.summaries.of.map(({ path, totals }) => [path, totals]))
+      : '';
     this.knownValues = filter?.stored?.tests.map(() => new WeakMap()) ?? [];
+  }
+
+  /** Whether what all rows of an object come to is enough, and was taken; only of a scan of all rows. */
+  takesAll(reader: ObjectReader): boolean {
+    const { summaries, read, counts } = this.options;
+    if (!summaries) return false;
+    const columns = reader.summariesOfAll(this.summariesName, summaries.of);
+    if (!columns || !summaries.take(reader.count, columns)) return false;
+    for (let block = 0; counts && block < reader.blocks.length; block++) counts.block(reader.id, block);
+    read?.(0, reader.count);
+    return true;
   }
 
   /** The wanted rows, apart by part and so not in the block's order; at once if all of it is at hand. */

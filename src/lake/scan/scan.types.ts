@@ -1,7 +1,8 @@
 /** What a scan is given: where the objects are, and what is wanted of their rows. */
 import type { ColumnCache } from '../columns/cache.ts';
 import type { ColumnPruner } from '../columns/prune.ts';
-import type { ColumnSummary, SummaryRequest } from '../columns/summaries.ts';
+import type { ColumnSummary } from '../../vectors/summary.ts';
+import type { SummaryRequest } from '../columns/summaries.ts';
 import type { ObjectPage, PageRequest, SortOrder } from '../lake.types.ts';
 import type { ObjectReader } from '../objects/reader.ts';
 import type { ObjectStore } from '../objects/objects.ts';

@@ -46,7 +46,8 @@ export class UnorderedScan {
     let heldBytes = 0;
     let counted = 0;
     const { columns, pruner, filter } = this.input.options;
-    const isCounted = columns?.length === 0 && !pruner && !filter && !this.input.options.blocks;
+    const isOfAll = !pruner && !filter && !this.input.options.blocks;
+    const isCounted = columns?.length === 0 && isOfAll;
     const best = this.input.bestKeys;
     const flush = async (): Promise<Vector> => {
       const rows = held;
@@ -78,6 +79,7 @@ export class UnorderedScan {
         continue;
       }
       const reader = await this.input.open(meta);
+      if (isOfAll && this.scanner.takesAll(reader)) continue;
       if (filter?.best && !best) await this.lookAhead(reader);
       this.current = { reader, block: this.input.nextBlock(reader, 0) };
       for (;;) {

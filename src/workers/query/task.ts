@@ -60,20 +60,6 @@ export class ToldError extends Error {
   }
 }
 
-/** The same environment; tells of what makes a query answer otherwise from the same commits. */
-export const watchedFor = (environment: CompileEnvironment, varies: () => void): CompileEnvironment => ({
-  ...environment,
-  functions: {
-    ...environment.functions,
-    find: (name) => {
-      const found = environment.functions.find(name);
-      if (found?.impure) varies();
-      return found;
-    },
-  },
-  readsLater: varies,
-});
-
 /** Where names of a query lead: pools, through the main thread. */
 export const lakeEnvironment = (
   task: Task,
@@ -125,17 +111,16 @@ export const runQuery = async (
   const progress = task.counter;
   const { format, coding, channelIds = false, arrowFile = false } = request;
   const environment = lakeEnvironment(task, tools, request);
-  const seen = { varies: false };
-  const plan = await compile(
-    request.text,
-    watchedFor(environment, () => {
-      seen.varies = true;
-    }),
-    {
+  const { plan, varies } = await tools.plans.of({
+    text: request.text,
+    environment,
+    options: {
       rowType: formatTable[format].hasTypeAlone === true,
       ending: { ...request.ending, recordsOnly: formatTable[format].recordsOnly === true },
     },
-  );
+    meaning: request,
+    prefetched: task.prefetched,
+  });
   const writer = createWriter(format, {
     httpArray: format === 'json',
     channelIds,
@@ -157,7 +142,7 @@ export const runQuery = async (
     firstMsMax: firstMsOf[format] ?? 0,
   });
   try {
-    task.step('compiled', { ...(plan.warnings && { warnings: plan.warnings }), ...(seen.varies && seen) });
+    task.step('compiled', { ...(plan.warnings && { warnings: plan.warnings }), ...(varies && { varies }) });
     for (const text of plan.warnings ?? []) await output.warn(text);
     const debugged: Vector[] = [];
     const tellDebugged = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import type { PoolLayout } from '../messages.ts';
 import { type LoadBudget } from '../load/task.ts';
 import { unpackPage } from '../packed-page.ts';
 import type { Task } from '../task.ts';
+import type { KnownPlans } from './plans.ts';
 
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 64;
@@ -76,6 +77,7 @@ export interface WorkerTools {
   readonly compressesCompacted: boolean;
   readonly readers: ReaderList;
   readonly budget: LoadBudget;
+  readonly plans: KnownPlans;
   readonly batchRows: number;
   readonly queryMemoryBytesMax: number;
   readonly recursion: NonNullable<ExecutionContext['recursion']>;

@@ -18,6 +18,7 @@ import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { namesIn } from '../../../src/workers/prefetch.ts';
 import { poolsOnly } from '../../../src/workers/from/policy.ts';
 import { ReaderList } from '../../../src/workers/query/tools.ts';
+import { KnownPlans } from '../../../src/workers/query/plans.ts';
 import { LoadBudget } from '../../../src/workers/load/task.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
@@ -325,6 +326,7 @@ describe('warm-up', () => {
     objects: openObjects(directory),
     readers: new ReaderList(new ColumnCache(1 << 20)),
     budget: new LoadBudget(1 << 20),
+    plans: new KnownPlans(),
     batchRows: 4096,
     compressesCompacted: true,
     queryMemoryBytesMax: 1 << 26,
