@@ -478,6 +478,7 @@ export const errorTable = {
   'delete-preview': bad('dryrun is for deletes by where, not for object_ids'),
   'delete-neither': bad('either object_ids or where must be set'),
   'compact-few': bad('compact: two or more source objects required'),
+  'compact-alone': bad('compact: object {object} {is}: two or more source objects required'),
   'window-offset': bad('window: frame offset must be a number that is not negative, got {value}'),
   'query-missing': bad(
     'query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data',

@@ -265,7 +265,8 @@ export const branchRoutes: readonly Route[] = [
     need: 'writer of pool',
     writes: true,
     params: branchParams,
-    description: 'The rows stay the same; there is a commit all the same.',
+    description:
+      'The rows stay the same; there is a commit all the same. One object alone is rewritten if it has 1 MiB or more and is not compressed: it is then.',
     query: Type.Object({ vectors: Type.Optional(boolSchema('T: mark the new objects as columnar')) }),
     body: Compaction,
     takes: commitHeaders,
@@ -275,7 +276,7 @@ export const branchRoutes: readonly Route[] = [
       },
     },
     answers: { 200: committed('The commit.') },
-    errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few'],
+    errors: [...rewriteErrors, 'parameter-bool', 'id-invalid', 'compact-few', 'compact-alone'],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
       const vectors = boolParameter('vectors', query.vectors);
@@ -283,7 +284,6 @@ export const branchRoutes: readonly Route[] = [
       const ids = ((await call.body()).object_ids ?? []).map(idOf);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      if (ids.length < 2) throw new LakeError('compact-few');
       const commit = await commitOnce(call, note, async (terms) =>
         made(
           call,

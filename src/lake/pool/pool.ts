@@ -86,6 +86,8 @@ interface Waiting {
 
 /** How often a rewrite is prepared again when others change the branch under it. */
 const attemptsMax = 8;
+/** An object of so many bytes is worth a commit that does no more than to compress it. */
+const compactAloneBytesMin = 1 << 20;
 
 const tipsPerTurn = 256;
 const nothing: Payload = { note: {}, objects: [], candidates: [] };
@@ -285,8 +287,12 @@ export class PoolFace implements Pool {
     options: { readonly vectors?: boolean } = {},
   ): Promise<CommitResult> {
     const wanted = [...new Set(ids)];
-    if (wanted.length < 2) throw new LakeError('compact-few');
+    if (wanted.length < 2 && !this.isLarge(wanted[0])) throw new LakeError('compact-few');
     return this.rewrite({ branch, cause: 'compact', vectors: options.vectors ?? false, wanted }, prepare, note);
+  }
+  private isLarge(id: Id | undefined): boolean {
+    const size = id === undefined ? undefined : this.store.entry(id)?.size;
+    return size !== undefined && size >= compactAloneBytesMin;
   }
 
   previewMerge(target: string, child: string, terms: TipTerms = {}): Promise<Preview> {

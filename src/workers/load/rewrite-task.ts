@@ -1,4 +1,6 @@
 /** Several objects as new ones. The commit is the main thread's work. */
+import { LakeError } from '../../errors.ts';
+import { base62 } from '../../lake/ksuid.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
@@ -71,9 +73,13 @@ export const rewritten = async (
   }
 };
 
-/** Merges objects into new ones. */
+/**
+ * Merges objects into new ones; one alone is written again to be compressed. @throws LakeError compact-alone where it
+ * would stay as it is
+ */
 export const runCompact = async (task: Task, request: CompactTask, tools: WorkerTools): Promise<RewriteOutcome> => {
   const { pool, objects } = request;
+  if (objects.length === 1) await refuseCompressed(objects[0], tools);
   const cutter = new ObjectCutter({ ...pool, compressed: tools.compressesCompacted }, tools.objects, pool.threshold);
   cutter.expect(
     objects.reduce((n, o) => n + o.count, 0),
@@ -90,4 +96,11 @@ export const runCompact = async (task: Task, request: CompactTask, tools: Worker
     await cutter.abort();
     throw error;
   }
+};
+const refuseCompressed = async (meta: ObjectMeta, { objects, compressesCompacted }: WorkerTools): Promise<void> => {
+  const object = base62(meta.id);
+  if (!compressesCompacted)
+    throw new LakeError('compact-alone', { object, is: 'is not to be compressed (-compress none)' });
+  if ((await opened(meta, objects)).isCompressed)
+    throw new LakeError('compact-alone', { object, is: 'is compressed already' });
 };

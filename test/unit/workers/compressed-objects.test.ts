@@ -1,4 +1,5 @@
 /** Which objects workers compress: those of compactions, and of rewrites of such; all, or none, where that is asked for. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,9 +34,13 @@ const withWorkers = async (options: Partial<WorkerPoolOptions>, work: (workers: 
     await workers.close();
   }
 };
-async function* body(from: number): AsyncGenerator<Uint8Array> {
-  const line = (k: number): string => `{k:${k},path:"/articles/of/all/years/${k}/comments?sort=newest&page=${k % 9}"}`;
-  yield Buffer.from(Array.from({ length: rows }, (_, i) => line(from + i)).join('\n'));
+async function* body(from: number, count = rows): AsyncGenerator<Uint8Array> {
+  // Of many rows more than 1 MiB is left when they are compressed.
+  const noise = (k: number): string =>
+    count > rows ? `,noise:"${createHash('sha256').update(String(k)).digest('base64')}"` : '';
+  const line = (k: number): string =>
+    `{k:${k},path:"/articles/of/all/years/${k}/comments?sort=newest&page=${k % 9}"${noise(k)}}`;
+  yield Buffer.from(Array.from({ length: count }, (_, i) => line(from + i)).join('\n'));
 }
 /** A pool of two loads: ids and sizes of its objects. */
 const loaded = async (name: string, workers: WorkerPool): Promise<readonly ObjectMeta[]> => {
@@ -76,6 +81,34 @@ test('compactions compress, and so do deletes in what they wrote; answers stay',
     await lake.pool('usual').deleteWhere('main', workers.prepareDelete('k < 100'));
     expect(await areCompressed('usual')).toEqual([true]);
     expect(await answerOf(workers, 'from usual | count()')).toBe(`${2 * rows - 100}\n`);
+  });
+});
+
+test('a large object alone is compressed, once; a small one needs others', { timeout: 60_000 }, async () => {
+  const { pool } = await lake.createPool({ name: 'alone', order: 'asc', keys: [['k']] });
+  const load = async (workers: WorkerPool, count: number): Promise<readonly ObjectMeta[]> => {
+    const outcome = await workers.load({ pool, body: body(0, count), format: 'sup' });
+    await outcome.settled(lake.pool('alone').load('main', outcome.objects));
+    return outcome.objects;
+  };
+  const refused = (work: Promise<void>): Promise<unknown> => work.then(() => 'done', String);
+  await withWorkers({ compress: 'none' }, async (workers) => {
+    const small = await load(workers, 100);
+    expect(await refused(compacted('alone', workers, small))).toContain('two or more source objects required');
+    await lake.pool('alone').deleteWhere('main', workers.prepareDelete('true'));
+    const large = await load(workers, 10 * rows);
+    expect(await refused(compacted('alone', workers, large))).toContain('is not to be compressed (-compress none)');
+  });
+  await withWorkers({}, async (workers) => {
+    const before = await objectsOf('alone');
+    const answer = await answerOf(workers, 'from alone | sort k | tail 3 | values path');
+    await compacted('alone', workers, before);
+    const after = await objectsOf('alone');
+    expect(await areCompressed('alone')).toEqual([true]);
+    expect(bytesOf(after)).toBeLessThan(bytesOf(before) * 0.8);
+    expect(await answerOf(workers, 'from alone | sort k | tail 3 | values path')).toBe(answer);
+    expect(await answerOf(workers, 'from alone | count()')).toBe(`${10 * rows}\n`);
+    expect(await refused(compacted('alone', workers, after))).toMatch(/object \w{27} is compressed already/);
   });
 });
 
