@@ -382,7 +382,12 @@ const numbersIn = ({ values }: NumberVector, among: Candidates, { least, most, o
   const [first, last] = unsigned ? [0n, (1n << 64n) - 1n] : [-(1n << 63n), (1n << 63n) - 1n];
   const from = BigInt(least);
   const to = BigInt(most);
-  const range = { least: from > first ? from : first, most: to < last ? to : last, outside, unsigned };
+  // A range beyond all numbers of the type has no ends among them, in 64 bits.
+  const within =
+    from > last || to < first
+      ? { least: 1n, most: 0n }
+      : { least: from > first ? from : first, most: to < last ? to : last };
+  const range = { ...within, outside, unsigned };
   return inWideRange(new Int32Array(values.buffer, values.byteOffset, values.length * 2), among, range);
 };
 const passingValues = (

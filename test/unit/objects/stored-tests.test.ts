@@ -57,6 +57,11 @@ const columns: Readonly<Record<string, (i: number) => Value>> = {
   'unsigned, all of 64 bits': whole(types.uint64, (i) =>
     BigInt.asUintN(64, BigInt(i * 2654435761) * 0x9e3779b97f4a7c15n),
   ),
+  'both ends of 64 bits': whole(types.int64, (i) => [-(1n << 63n), (1n << 63n) - 1n, BigInt(i)][i % 3]!),
+  'the least of 64 bits': whole(types.int64, () => -(1n << 63n)),
+  'the greatest of 64 bits': whole(types.int64, () => (1n << 63n) - 1n),
+  'unsigned, both ends of 64 bits': whole(types.uint64, (i) => [0n, (1n << 64n) - 1n, BigInt(i)][i % 3]!),
+  'times of all centuries': whole(types.time, (i) => (i % 2 === 0 ? -(1n << 63n) : (1n << 63n) - 1n)),
   'wide and near': whole(types.int64, (i) => big + BigInt((i * 37) % 500)),
   'wide and rising': whole(types.int64, (i) => big + BigInt(i) * 3n),
   times: whole(types.time, (i) => 1_372_636_800_000_000_000n + BigInt((i * 37) % 31) * 86_400_000_000_000n),
@@ -76,6 +81,7 @@ const constants: readonly Value[] = [
     type: types.int64,
     data: integer(data),
   })),
+  ...[0n, (1n << 64n) - 1n].map((data) => ({ type: types.uint64, data: integer(data) })),
   ...[0.5, -0, 5, 1e19, -1e19, Infinity, -Infinity, Number.NaN, Number(big)].map(
     (data): Value => ({ type: types.float64, data }),
   ),
