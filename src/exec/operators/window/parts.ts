@@ -199,8 +199,8 @@ const aroundOf = (segment: Segment, values: Vector, steps: number, { carry, next
   return { before, after: next ? column(next.columns, next.length) : noRows };
 };
 
-/** How partition keys are sorted. */
-export const ascending: Direction = { order: 'asc', nulls: 'last' };
+/** How partition keys are sorted: in SELECT's order, which tells long decimals of one nearest float apart. */
+export const ascending: Direction = { order: 'asc', nulls: 'last', sql: true };
 
 /** The segment of sorted columns. */
 export const segmentOver = (
