@@ -15,6 +15,7 @@ import { joinAsof, joinByPosition } from './joins.ts';
 import { joinLateral, lowerRight } from './lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './names.ts';
 import { alternatives, recordOf } from '../types/of.ts';
+import { distinctNames } from '../../vectors/field-names.ts';
 import { type Type, types } from '../../vectors/type.ts';
 
 /**
@@ -124,8 +125,8 @@ export const aliased = (
     );
     return single(ops, { ...made, columns: names });
   }
-  // Columns that have no alias keep their names.
-  const all = [...names, ...present.slice(names.length)];
+  // Columns that have no alias keep their names, but for one that an alias took.
+  const all = distinctNames([...names, ...present.slice(names.length)]);
   const record = a.recordOfColumns(all.map((name, i) => ({ name, value: fieldOf({ kind: 'this' }, present[i]) })));
   return single([...ops, { kind: 'values', exprs: [record] }], { ...made, columns: all });
 };
