@@ -35,6 +35,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   buckets: [0, 4, 8],
   syslog: [1],
   times: [0],
+  wordings: [0],
   updates: [2],
   transfers: [0, 2],
   names: [0, 1],

@@ -27,6 +27,7 @@ export const parts = {
   twins: async () => (await import('./outside/takeovers.ts')).twins,
   syslog: async () => (await import('./outside/syslog.ts')).syslog,
   times: async () => (await import('./outside/times.ts')).times,
+  wordings: async () => (await import('./outside/wordings.ts')).wordings,
   updates: async () => (await import('./outside/updates.ts')).updates,
   transfers: async () => (await import('./outside/transfers.ts')).transfers,
   copies: async () => (await import('./outside/copies.ts')).copies,

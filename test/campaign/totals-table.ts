@@ -41,6 +41,8 @@ const texts: Readonly<Record<string, string>> = {
     'SIGTERM and SIGKILL while 100 connections of syslog send: what was sent and closed before the SIGTERM is there, what a query had seen before the SIGKILL; each message once',
   times:
     'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
+  wordings:
+    'rows with the ends of every type, filtered by constants at and beyond them in several wordings and places (as loaded, rewritten, at a commit), and partitions of windows beside groups: one answer',
   updates:
     '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
   transfers:
