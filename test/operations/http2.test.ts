@@ -10,6 +10,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -459,6 +460,28 @@ test('connections of both kinds are counted and end with the service, which lets
   await own.close();
   await closed;
   expect((await end).code).toBe(constants.NGHTTP2_NO_ERROR);
+});
+
+test('connections that never end by themselves end with the grace of a shutdown', async () => {
+  const own = await startService([
+    ...['-tls.cert', file('cert.pem'), '-tls.key', file('key.pem'), '-workers', '1', '-shutdown.grace', '300ms'],
+  ]);
+  const port = Number(new URL(own.server.addresses[0]!).port);
+  // One that never says hello, and one that never answers the goodbye of its session.
+  const silent = connectTcp({ port, host: '127.0.0.1' });
+  const unread = connectTls({ port, host: '127.0.0.1', ca, ALPNProtocols: ['h2'] });
+  await Promise.all([once(silent, 'connect'), once(unread, 'secureConnect')]);
+  unread.write(Buffer.concat([preface, head(1, 'GET', '/status', true)]));
+  await once(unread, 'data');
+  unread.pause();
+  const ends = [silent, unread].map((socket) => {
+    socket.on('error', () => undefined);
+    return once(socket, 'close');
+  });
+  await own.close();
+  silent.resume();
+  unread.destroy();
+  await Promise.all(ends);
 });
 
 describe.skipIf(process.env['NO_SKIPS'] === undefined && spawnSync('curl', ['--version']).status !== 0)('curl', () => {

@@ -35,6 +35,8 @@ export interface Listeners {
   readonly keep: (keeps: boolean) => void;
   /** Listens no more; resolves when the last connection has ended. */
   readonly close: () => Promise<void>;
+  /** Cuts all connections off, whatever is spoken on them, those whose handshake or goodbye is not over among them. */
+  readonly cut: () => void;
 }
 
 /** How often the certificate's files are looked at. */
@@ -58,6 +60,11 @@ export const openListeners = async (
   };
   const certificate = tls && new Certificate(tls, headerMsMax, report);
   const open: { readonly server: Server; readonly name: string }[] = [];
+  const connections = new Set<Socket>();
+  const note = (socket: Socket): void => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  };
   const close = async (): Promise<void> => {
     certificate?.close();
     await Promise.all(
@@ -73,6 +80,7 @@ export const openListeners = async (
       const isSecure = certificate !== undefined && address.kind !== 'unix';
       const bind = async (one: ListenAddress): Promise<Server> => {
         const server = isSecure ? certificate.server(takeSecure) : plainServer(take);
+        server.on('connection', note);
         await bound(server, one).catch((error: unknown) => {
           throw listenFault(error as NodeJS.ErrnoException, address);
         });
@@ -103,6 +111,9 @@ export const openListeners = async (
         else server.unref();
     },
     close,
+    cut: () => {
+      for (const socket of connections) socket.destroy();
+    },
   };
 };
 
