@@ -34,6 +34,7 @@ interface ViewTerms {
 /** What of a pool can be set later; what is absent stays as it is. `identity`: paths of fields; none: no identity. */
 export interface PoolSettings {
   readonly iceberg?: 'off' | 'lazy' | 'eager';
+  readonly icebergMapping?: 'typed' | 'variant';
   readonly identity?: readonly (readonly string[])[];
 }
 

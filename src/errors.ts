@@ -602,6 +602,7 @@ export const errorTable = {
   'identity-invalid': bad('identity {value}: expected a list of names of fields, each list once, such as ["id"]'),
   'identity-long': bad('identity has {length} {what}: at most {limit}'),
   'iceberg-unknown': bad('iceberg {value} is not known: off, lazy or eager'),
+  'iceberg-mapping-unknown': bad('iceberg mapping {value} is not known: typed or variant'),
   'iceberg-not-ready': {
     status: 503,
     kind: 'overloaded',

@@ -42,7 +42,8 @@ export type ColumnType =
   | { readonly kind: 'fixed-binary'; readonly size: number; readonly meaning?: 'uuid' | 'interval' }
   | { readonly kind: 'list'; readonly layout: 'plain' | 'large' | 'view' | 'large-view'; readonly item: Column }
   | { readonly kind: 'fixed-list'; readonly size: number; readonly item: Column }
-  | { readonly kind: 'struct'; readonly fields: readonly Column[] }
+  /** `meaning`: what the fields are together, where that is said. */
+  | { readonly kind: 'struct'; readonly fields: readonly Column[]; readonly meaning?: 'variant' }
   | { readonly kind: 'map'; readonly key: Column; readonly value: Column }
   | {
       readonly kind: 'union';

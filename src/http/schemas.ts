@@ -265,6 +265,7 @@ export const PoolStats = Type.Object(
 export const IcebergTable = Type.Object(
   {
     setting: Type.Enum(['off', 'lazy', 'eager']),
+    mapping: Type.Enum(['typed', 'variant']),
     table: Type.String({ description: 'Name of its table in the catalogue, whether there is one or not.' }),
     columns: array(
       Type.Object({
@@ -531,6 +532,11 @@ const iceberg = Type.String({
   description:
     'Whether the pool is an Iceberg table: `off` (default) not; `lazy`: its files are made when an engine asks for the table; `eager`: after each commit.',
 });
+const icebergMapping = Type.String({
+  enum: ['typed', 'variant'],
+  description:
+    'Where a table has fields of several kinds of values: `typed` (default): each kind in a column of its own; `variant`: in one column of variants, for engines that read format version 3. Another mapping is another table, whose files are made anew.',
+});
 const identity = Type.Union([
   Type.Array(Type.Array(Type.String()), {
     maxItems: 16,
@@ -563,6 +569,7 @@ export const NewPool = Type.Object(
       Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' }),
     ),
     iceberg: Type.Optional(iceberg),
+    iceberg_mapping: Type.Optional(icebergMapping),
     identity: Type.Optional(identity),
   },
   { $id: 'NewPool' },
@@ -592,6 +599,7 @@ export const PoolChange = Type.Object(
   {
     name: Type.Optional(poolName('Unique in the lake.')),
     iceberg: Type.Optional(iceberg),
+    iceberg_mapping: Type.Optional(icebergMapping),
     identity: Type.Optional(identity),
   },
   { $id: 'PoolChange', minProperties: 1 },

@@ -10,8 +10,8 @@
  * - A file of metadata is durable before anybody hears of it.
  */
 import { LakeError } from '../errors.ts';
-import { base62, parseId, zeroId } from '../lake/ksuid.ts';
-import type { DerivedPool, Id, Lake, LakeEvent, PoolConfig } from '../lake/lake.types.ts';
+import { base62, zeroId } from '../lake/ksuid.ts';
+import type { Id, Lake, LakeEvent } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type {
   IcebergCatalogue,
@@ -30,7 +30,8 @@ import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
 import { namesOf } from './rows.ts';
 import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
-import { type Render, type RenderTurns, Table } from './table.ts';
+import type { Render, Table } from './table.ts';
+import { OpenTables, mappingOf } from './tables.ts';
 import { rendersInTurn } from './turns.ts';
 
 const sweepsPerGrace = 24;
@@ -72,11 +73,10 @@ interface Answered {
 export class LakeCatalogue implements IcebergCatalogue {
   private readonly parts: CatalogueParts;
   private opened: ObjectStore | undefined;
-  private readonly open = new Map<Id, Table>();
+  private readonly open: OpenTables;
   private readonly answered = new Map<string, Answered>();
   private readonly manifests = new ManifestCache();
   private readonly metadataFiles = new MetadataFiles(() => this.files);
-  private readonly turns: RenderTurns;
   private readonly background = new Set<Promise<void>>();
   private readonly waitMs: number;
   private readonly graceMs: number;
@@ -90,9 +90,9 @@ export class LakeCatalogue implements IcebergCatalogue {
     this.parts = parts;
     this.waitMs = parts.waitMs;
     this.graceMs = parts.graceMs;
-    this.turns = rendersInTurn(parts.render, this.stop.signal);
+    this.open = new OpenTables(parts.lake, rendersInTurn(parts.render, this.stop.signal));
     // Files in the making are named by nothing: none is made before.
-    this.swept = this.pools().length === 0 ? Promise.resolve() : this.inBackground(() => this.sweepFiles());
+    this.swept = this.open.pools().length === 0 ? Promise.resolve() : this.inBackground(() => this.sweepFiles());
     this.unlisten = parts.lake.onEvent((event) => {
       this.heard(event);
     });
@@ -108,7 +108,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     return (this.opened ??= this.parts.files());
   }
   private sweepFiles(): Promise<void> {
-    return sweepFiles(this.allPools(), this.files);
+    return sweepFiles(this.open.mapped(), this.files);
   }
 
   /** Ends what goes on in the background. */
@@ -122,22 +122,17 @@ export class LakeCatalogue implements IcebergCatalogue {
   }
 
   tables(): readonly IcebergTable[] {
-    return this.pools()
+    return this.open
+      .pools()
       .map(({ id, name }) => ({ pool: base62(id), name }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
-  }
-  private pools(): readonly PoolConfig[] {
-    return this.parts.lake.pools().filter(({ iceberg }) => iceberg !== undefined);
-  }
-  private allPools(): readonly DerivedPool[] {
-    return this.parts.lake.pools().map(({ id }) => this.parts.lake.derived(base62(id)));
   }
 
   async load(
     pool: string,
     { pin, etag, signal }: { readonly pin?: string; readonly etag?: string; readonly signal?: AbortSignal },
   ): Promise<IcebergMetadata | 'unchanged' | undefined> {
-    const table = this.table(pool);
+    const table = this.open.find(pool);
     const pinned = table && (pin === undefined ? {} : await pinOf(table.pool, pin));
     if (!table || !pinned) return undefined;
     await this.swept;
@@ -149,13 +144,13 @@ export class LakeCatalogue implements IcebergCatalogue {
   async describe(pool: string): Promise<IcebergDescription> {
     const derived = this.parts.lake.derived(pool);
     const setting = derived.config.iceberg ?? 'off';
-    const table = this.table(pool);
-    return { setting, columns: table ? describeColumns(table.columns) : [] };
+    const table = this.open.find(pool);
+    return { setting, mapping: mappingOf(derived.config), columns: table ? describeColumns(table.columns) : [] };
   }
 
   async file(path: string): Promise<IcebergFile | undefined> {
     const [id = '', ...names] = path.split('/');
-    const table = this.table(id);
+    const table = this.open.find(id);
     if (!table || names.length !== 2 || base62(table.pool.config.id) !== id) return undefined;
     await this.swept;
     await table.ready();
@@ -166,11 +161,12 @@ export class LakeCatalogue implements IcebergCatalogue {
     { after, max }: { readonly after?: string; readonly max: number },
   ): Promise<readonly IcebergEntry[]> {
     const found: IcebergEntry[] = [];
-    const ids = this.pools()
+    const ids = this.open
+      .pools()
       .map(({ id }) => base62(id))
       .sort();
     for (const id of ids) {
-      const table = this.table(id);
+      const table = this.open.find(id);
       if (!table || found.length >= max) continue;
       const root = `${id}/`;
       if (!(prefix.startsWith(root) || root.startsWith(prefix))) continue;
@@ -186,10 +182,10 @@ export class LakeCatalogue implements IcebergCatalogue {
 
   /** Removes what its time has come for. `nowMs`: milliseconds since 1970. */
   async sweep(nowMs: number): Promise<void> {
-    if (this.open.size === 0 && this.opened === undefined) return;
-    for (const pool of this.allPools()) {
+    if (this.open.isEmpty && this.opened === undefined) return;
+    for (const { pool, mapping } of this.open.mapped()) {
       const removed = await sweepTable(pool, this.files, { graceMs: this.graceMs, nowMs });
-      const table = this.open.get(pool.config.id);
+      const table = this.open.opened(pool.config.id, mapping);
       for (const object of removed.objects) table?.forget(object);
       for (const number of removed.merged) table?.merged.forget(number);
     }
@@ -203,20 +199,8 @@ export class LakeCatalogue implements IcebergCatalogue {
     };
   }
 
-  /** Undefined: there is no such pool, or it is no table. */
-  private table(reference: string): Table | undefined {
-    const id = parseId(reference);
-    const config = this.parts.lake.pools().find((pool) => pool.id === id || pool.name === reference);
-    if (!config?.iceberg) return undefined;
-    const known = this.open.get(config.id);
-    if (known) return known;
-    const table = new Table(this.parts.lake.derived(base62(config.id)), this.turns);
-    this.open.set(config.id, table);
-    return table;
-  }
-
   private async metadata(table: Table, pin: Pin, signal?: AbortSignal): Promise<IcebergMetadata> {
-    const key = `${table.pool.config.id} ${pin.name ?? ''}`;
+    const key = `${table.pool.config.id} ${table.mapping} ${pin.name ?? ''}`;
     const refs = refsOf(table, pin);
     const signature = JSON.stringify([refs, table.pool.vacuums()]);
     const before = this.answered.get(key);
@@ -274,7 +258,7 @@ export class LakeCatalogue implements IcebergCatalogue {
         await table.merge(branchesOf(table));
       } catch (fault) {
         // A pool may go meanwhile.
-        if (this.pools().some(({ id }) => id === table.pool.config.id)) throw fault;
+        if (this.open.pools().some(({ id }) => id === table.pool.config.id)) throw fault;
       }
     });
   }
@@ -338,8 +322,9 @@ export class LakeCatalogue implements IcebergCatalogue {
     }
     const { config } = table.pool;
     const json = metadataJson({
-      identity: `${config.id} ${pin.name ?? ''}`,
+      identity: `${config.id} ${pin.name ?? ''}${table.mapping === 'variant' ? ' variant' : ''}`,
       location: locationOf(table),
+      mapping: table.mapping,
       columns: table.columns,
       snapshots: [...snapshots.values()].sort((a, b) => a.sequence - b.sequence || a.ms - b.ms),
       log,
@@ -353,24 +338,24 @@ export class LakeCatalogue implements IcebergCatalogue {
     const digest = await this.metadataFiles.keep(table.pool, json);
     return {
       etag: `"${digest}"`,
-      location: `${base62(table.pool.config.id)}/${namesOf.metadata(digest)}`,
+      location: `${base62(table.pool.config.id)}/${namesOf(table.mapping).metadata(digest)}`,
       json,
       config: {},
     };
   }
 
   private heard({ kind, poolId }: LakeEvent): void {
-    if (kind === 'pool-delete') this.open.delete(poolId);
+    if (kind === 'pool-delete') this.open.forget(poolId);
     else if (kind === 'pool-commit' || kind === 'pool-update' || kind === 'branch-update') this.soon(poolId);
   }
   /** Makes the files of a pool's newest commits, if they are wanted at once. */
   private soon(poolId: Id): void {
-    if (this.eager.has(poolId) || this.table(base62(poolId))?.pool.config.iceberg !== 'eager') return;
+    if (this.eager.has(poolId) || this.open.find(base62(poolId))?.pool.config.iceberg !== 'eager') return;
     const timer = setTimeout(() => {
       this.eager.delete(poolId);
       void this.inBackground(async () => {
         await this.swept;
-        const table = this.table(base62(poolId));
+        const table = this.open.find(base62(poolId));
         if (!table) return;
         await this.render(table, refsOf(table, {})).all;
         await this.merge(table);

@@ -6,6 +6,7 @@
  * - Locations are absolute: `s3://lake/<path>`, with paths as `file` takes them.
  * - ETags are strong, of the content, and in quotes as in headers.
  */
+import type { Mapping } from './kinds.ts';
 
 /** A pool as a table. */
 export interface IcebergTable {
@@ -59,6 +60,7 @@ export interface IcebergColumn {
 }
 export interface IcebergDescription {
   readonly setting: IcebergSetting;
+  readonly mapping: Mapping;
   readonly columns: readonly IcebergColumn[];
 }
 

@@ -5,12 +5,15 @@
  * siblings, `a__string`. So a field that becomes mixed later gains a column, and no file is ever written again. Kinds
  * are texts: `int`, `record`, `list<int>`, `map<string,float>` (kinds.ts).
  *
+ * The mapping `variant` has at most two columns a field: the first one, which is of variants if the first rows that had
+ * the field held several kinds, and else a sibling of variants, for values that the first one has no room for.
+ *
  * Invariants:
  * - A column is known by its parent, its role in it, its field and its kind; its id is its place in the order in which
  *   columns came, from 1 on, and is never used again.
  * - A column comes behind its parent; what is in a list or a map comes together with it.
  */
-import { partsOf } from './kinds.ts';
+import { type Mapping, holds, partsOf, variantKind, withVariants } from './kinds.ts';
 
 /** What a column is in its parent. `rest`: what no other column of the row holds, as one JSON object. */
 export type ColumnRole = 'field' | 'element' | 'key' | 'value' | 'rest';
@@ -52,6 +55,11 @@ const reservedNames: ReadonlySet<string> = new Set([
 
 const keyText = ({ parent, role, field, kind }: ColumnKey): string => `${parent} ${role} ${kind} ${field}`;
 
+const placeText = ({ parent, role, field }: Omit<ColumnKey, 'kind'>): string => `${parent} ${role} ${field}`;
+/** Whether a column is beside the others of its field, or of none. */
+export const isAside = ({ role, kind }: Pick<ColumnKey, 'role' | 'kind'>): boolean =>
+  role === 'rest' || kind === 'error' || kind === 'ns';
+
 /** What stands for a NUL in a column's name, which DuckDB ends there, and then has two of one name. */
 const nulWritten = '_x0000_';
 
@@ -59,11 +67,16 @@ const nulWritten = '_x0000_';
 export class ColumnSet {
   private readonly all: TableColumn[] = [];
   private readonly byKey = new Map<string, TableColumn>();
+  /** The first column of each place. */
+  private readonly firsts = new Map<string, TableColumn>();
   private readonly children = new Map<number, TableColumn[]>();
   /** Names within a parent, in lower case: engines do not tell them apart. */
   private readonly names = new Map<number, Set<string>>();
 
-  constructor(columns: Iterable<TableColumn> = []) {
+  readonly mapping: Mapping;
+
+  constructor(columns: Iterable<TableColumn> = [], mapping: Mapping = 'typed') {
+    this.mapping = mapping;
     for (const column of columns) this.put(column);
   }
 
@@ -79,6 +92,17 @@ export class ColumnSet {
   }
   find(key: ColumnKey): TableColumn | undefined {
     return this.byKey.get(keyText(key));
+  }
+  /** The first column that came for a place, whatever its kind; those that are always beside others are none. */
+  first({ parent, role, field }: Omit<ColumnKey, 'kind'>): TableColumn | undefined {
+    return this.firsts.get(placeText({ parent, role, field }));
+  }
+  /** The key of the column that values of a key are in, as the mapping has it. */
+  placed(key: ColumnKey): ColumnKey {
+    if (this.mapping === 'typed' || isAside(key)) return key;
+    const kind = withVariants(key.kind);
+    const first = this.first(key);
+    return { ...key, kind: first === undefined ? kind : holds(first.kind, kind) ? first.kind : variantKind };
   }
   at(id: number): TableColumn | undefined {
     return this.all[id - 1];
@@ -103,13 +127,15 @@ export class ColumnSet {
   }
   /**
    * Takes in what a survey found that began with the first `known` columns of this table: others may have come since.
-   * Gives the ids of the columns that the survey's rows are to have.
+   * Gives the ids of the columns that the survey's rows are to have; undefined if, with those that came since, it would
+   * have found others.
    */
-  adopt(wanted: readonly TableColumn[], known: number): readonly number[] {
+  adopt(wanted: readonly TableColumn[], known: number): readonly number[] | undefined {
     const ids = new Map<number, number>();
     let isWhole = true;
     for (const { id, name: _, ...key } of wanted) {
       const parent = key.parent <= known ? key.parent : ids.get(key.parent);
+      if (parent !== undefined && id > known && this.isOther({ ...key, parent }, known)) return undefined;
       const column = id <= known ? this.at(id) : parent === undefined ? undefined : this.add({ ...key, parent });
       if (column) ids.set(id, column.id);
       else isWhole = false;
@@ -118,6 +144,11 @@ export class ColumnSet {
     return [...ids.values()];
   }
 
+  /** Whether the first column of a new place came since, and is of another kind. */
+  private isOther(key: ColumnKey, known: number): boolean {
+    const first = this.mapping === 'typed' || isAside(key) ? undefined : this.first(key);
+    return first !== undefined && first.id > known && first.kind !== key.kind;
+  }
   /** The rest is where the others go that have no room; no record is without a field. */
   private isNeeded({ role, parent }: ColumnKey): boolean {
     return role === 'rest' || (parent !== 0 && this.at(parent)?.kind === 'record' && this.below(parent).length === 0);
@@ -144,6 +175,8 @@ export class ColumnSet {
     if (column.id !== this.length + 1) throw new Error(`column ${column.id} comes after ${this.length}`);
     this.all.push(column);
     this.byKey.set(keyText(column), column);
+    const place = placeText(column);
+    if (!isAside(column) && !this.firsts.has(place)) this.firsts.set(place, column);
     const siblings = this.children.get(column.parent);
     if (siblings) siblings.push(column);
     else this.children.set(column.parent, [column]);

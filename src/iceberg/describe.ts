@@ -48,11 +48,16 @@ const notes: Readonly<Record<string, string>> = {
   error: 'the message of an error, or as JSON what it is around of',
   json: 'JSON text: a table has no column for it',
 };
+/** What a variant has no type for is said here, wherever it is. */
+const variantRule =
+  'durations, addresses, networks, types and enums are strings, errors {"error": ..}, sets arrays, maps objects';
+const variantNote = ({ name }: TableColumn): string =>
+  name.endsWith('__variant') ? `values of other kinds than the first one: ${variantRule}` : variantRule;
 const noteOf = (column: TableColumn, set: ColumnSet): string | undefined => {
   if (column.role === 'rest')
     return `JSON text in ${restName}: rows that are no records, and fields for which the table has no room`;
   const parts = partsOf(column.kind);
-  const own = parts.form === 'scalar' ? notes[parts.kind] : undefined;
+  const own = parts.form === 'scalar' ? notes[parts.kind] : parts.form === 'variant' ? variantNote(column) : undefined;
   const isMixed =
     column.role === 'field' &&
     set

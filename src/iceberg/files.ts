@@ -11,7 +11,7 @@ import { type ManifestsOf, manifestsOf } from './manifests.ts';
 import {
   type Rendition,
   isCurrent,
-  mappingVersion,
+  mappingVersions,
   mergedDigits,
   mergedOf,
   metadataOf,
@@ -33,17 +33,18 @@ export interface TableFiles {
 /** Bytes that are read at once. */
 const readBytes = 256 << 10;
 const idShape = '[0-9A-Za-z]{27}';
-const shapes = {
-  data: new RegExp(`^data/(${idShape})-${mappingVersion}\\.parquet$`),
-  merged: new RegExp(`^merged/(\\d{${mergedDigits}})-${mappingVersion}\\.parquet$`),
-  manifest: new RegExp(
-    `^manifests/(${idShape})-${mappingVersion}(?:-g(\\d{1,${mergedDigits}}))?(?:-[ade]\\d*)?\\.avro$`,
-  ),
+const shapesOf = (version: number) => ({
+  data: new RegExp(`^data/(${idShape})-${version}\\.parquet$`),
+  merged: new RegExp(`^merged/(\\d{${mergedDigits}})-${version}\\.parquet$`),
+  manifest: new RegExp(`^manifests/(${idShape})-${version}(?:-g(\\d{1,${mergedDigits}}))?(?:-[ade]\\d*)?\\.avro$`),
   metadata: /^metadata\/00000-([0-9a-f]{40})\.metadata\.json$/,
-};
+});
+const nameShapes = { typed: shapesOf(mappingVersions.typed), variant: shapesOf(mappingVersions.variant) };
 
 /** The file of a name below the table's folder. */
 export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFile | undefined> => {
+  const { mapping } = files.table;
+  const shapes = nameShapes[mapping];
   const data = idIn(shapes.data, name);
   if (data !== undefined) {
     const rendition = files.table.whole(data);
@@ -52,7 +53,7 @@ export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFi
   const number = shapes.merged.exec(name)?.[1];
   if (number !== undefined) {
     const merged = readMerged(files.table.pool, Number(number));
-    return merged && isCurrent(merged)
+    return merged && isCurrent(merged, mapping)
       ? stored(files.store, dataEntry({ ...merged, at: 0 }), merged.file, 0)
       : undefined;
   }
@@ -81,19 +82,21 @@ export function* filesBelow(
   root: string,
   { prefix, after = '' }: { readonly prefix: string; readonly after?: string },
 ): IterableIterator<IcebergEntry> {
+  const { mapping } = table;
+  const names = namesOf(mapping);
   const isWanted = (path: string): boolean => path.startsWith(prefix) && path > after;
-  const known = after.startsWith(`${root}data/`) ? idIn(shapes.data, after.slice(root.length)) : undefined;
+  const known = after.startsWith(`${root}data/`) ? idIn(nameShapes[mapping].data, after.slice(root.length)) : undefined;
   if (after < `${root}data0`)
     for (const { object, rendition } of renditionsOf(table.pool, known)) {
-      const path = root + namesOf.data(object);
-      if (isCurrent(rendition) && isWanted(path)) yield { path, ...dataEntry(rendition) };
+      const path = root + names.data(object);
+      if (isCurrent(rendition, mapping) && isWanted(path)) yield { path, ...dataEntry(rendition) };
     }
   for (const { number, merged } of mergedOf(table.pool)) {
-    const path = root + namesOf.merged(number);
-    if (merged && isCurrent(merged) && isWanted(path)) yield { path, ...dataEntry({ ...merged, at: 0 }) };
+    const path = root + names.merged(number);
+    if (merged && isCurrent(merged, mapping) && isWanted(path)) yield { path, ...dataEntry({ ...merged, at: 0 }) };
   }
   for (const { digest, stored } of metadataOf(table.pool)) {
-    const path = root + namesOf.metadata(digest);
+    const path = root + names.metadata(digest);
     if (isWanted(path)) yield { path, ...metadataEntry(digest, stored) };
   }
 }
@@ -144,7 +147,7 @@ export class ManifestCache {
     { commit, generation }: ManifestsOf,
     location: string,
   ): Promise<ReadonlyMap<string, Buffer> | undefined> {
-    const key = `${table.pool.config.id} ${commit} ${generation}`;
+    const key = `${table.pool.config.id} ${table.mapping} ${commit} ${generation}`;
     const known = this.kept.get(key);
     if (known) {
       this.kept.delete(key);

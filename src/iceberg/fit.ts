@@ -7,32 +7,28 @@
  * - What a row's columns do not hold whole (there are too many) is in the column of the rest, with the name of its field.
  * - What a kind leaves out (digits of a time, what an error is around of) is in the sibling that stands for it.
  */
-import { runsFrom, settled } from '../formats/column-out.ts';
 import { jsonString, jsonText } from '../formats/json/text.ts';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
-import { concat } from '../vectors/concat.ts';
 import { checkStop } from '../vectors/stop.ts';
 import { arrayType, mapType, types, unionType } from '../vectors/type.ts';
 import {
-  type BoolVector,
-  type BytesVector,
-  type ErrorVector,
   type Field,
-  type NumberVector,
+  type ListVector,
+  type MapVector,
   type RecordVector,
   type Vector,
   dataAt,
-  flatten,
   nulls,
-  numbers,
   range,
   take,
   typeAt,
   uniformType,
 } from '../vectors/vector.ts';
 import { type ColumnKey, type ColumnSet, type TableColumn, restKey } from './columns.ts';
-import { type SizedKind, isSized, partsOf, sizesOf } from './kinds.ts';
-import { decimalUnits } from './named.ts';
+import { partsOf, variantKind } from './kinds.ts';
+import { type LeafPiece, type Piece, type RunsPiece, leafColumn, presence, runsOf } from './pieces.ts';
+import { type Shape, shapeOf, untyped } from './variant/shape.ts';
+import { partsOfPieces, variantColumn } from './variant/shred.ts';
 import { type EmptyPlace, type Rows, type Sink, rowAt, runsAt, walkRows } from './walk.ts';
 
 /** Rows that are gathered, to be given out as the columns of a file. */
@@ -61,6 +57,10 @@ export class Fitting {
     this.length += batch.length;
   }
 
+  /** Has the variants of the file shredded as they are best for the rows so far. */
+  shape(): void {
+    this.file.shapes = this.scope.shapes();
+  }
   /** The rows so far, with the file's columns as fields in their order. */
   take(): RecordVector {
     this.giveRest();
@@ -86,6 +86,8 @@ export class Fitting {
 export class FileColumns {
   private readonly set: ColumnSet;
   private readonly used: ReadonlySet<number>;
+  /** How columns of variants are shredded, by id; the others are not. */
+  shapes: ReadonlyMap<number, Shape> = new Map();
 
   /** `table`: all columns, which stay as they are; `used`: ids of the file's. */
   constructor(table: ColumnSet, used: Iterable<number>) {
@@ -93,31 +95,19 @@ export class FileColumns {
     this.used = new Set(used);
   }
   find(key: ColumnKey): TableColumn | undefined {
-    const column = this.set.find(key);
+    const column = this.set.find(this.set.placed(key));
     return column && this.used.has(column.id) ? column : undefined;
   }
   /** Where the lists or maps of a place are. */
   runs(place: EmptyPlace): TableColumn | undefined {
     return runsAt(this.set, place);
   }
+  isVariant(id: number): boolean {
+    return this.set.at(id)?.kind === variantKind;
+  }
   below(parent: number): readonly TableColumn[] {
     return this.set.below(parent).filter(({ id }) => this.used.has(id));
   }
-}
-
-interface Piece {
-  readonly rows: Rows;
-  readonly length: number;
-}
-interface LeafPiece extends Piece {
-  readonly values: Vector;
-  /** They are in the form that the column is written from. */
-  readonly isWritten: boolean;
-}
-interface RunsPiece extends Piece {
-  /** Relative to `first`. */
-  readonly offsets: Uint32Array;
-  readonly first: number;
 }
 
 /** The values of the columns of a table, or of those in a list's or map's items. */
@@ -134,6 +124,13 @@ class Scope implements Sink {
 
   column(key: ColumnKey): TableColumn | undefined {
     return this.file.find(key);
+  }
+  /** How the columns of variants are to be shredded, by what is there of them. */
+  shapes(): Map<number, Shape> {
+    const shapes = new Map<number, Shape>();
+    for (const [id, pieces] of this.leaves) if (this.file.isVariant(id)) shapes.set(id, shapeOf(partsOfPieces(pieces)));
+    for (const { scope } of this.lists.values()) for (const [id, shape] of scope.shapes()) shapes.set(id, shape);
+    return shapes;
   }
   leaf({ id }: TableColumn, values: Vector, rows: Rows, form?: 'written'): void {
     const pieces = this.leaves.get(id);
@@ -160,9 +157,11 @@ class Scope implements Sink {
     list.pieces.push({ rows, length, first, offsets: offsets.subarray(0, length + 1).map((at) => at - start) });
     return { sink: list.scope, first };
   }
-  empty(place: EmptyPlace, offsets: Uint32Array, length: number, rows: Rows): void {
+  empty(place: EmptyPlace, v: ListVector | MapVector, rows: Rows): void {
     const column = this.file.runs(place);
-    if (column) this.runs(column, offsets, length, rows);
+    if (!column) return;
+    if (this.file.isVariant(column.id)) this.leaf(column, v, rows);
+    else this.runs(column, v.offsets, v.length, rows);
   }
 
   /** The columns in `parent`, `length` rows each. */
@@ -172,7 +171,10 @@ class Scope implements Sink {
   private field(column: TableColumn, length: number): Field {
     const { name, id } = column;
     const { form } = partsOf(column.kind);
-    if (form === 'scalar') return { name, optional: true, ...leafColumn(column, this.leaves.get(id) ?? [], length) };
+    const leaves = this.leaves.get(id) ?? [];
+    if (form === 'scalar') return { name, optional: true, ...leafColumn(column.kind, leaves, length) };
+    if (form === 'variant')
+      return { name, optional: true, ...variantColumn(leaves, this.file.shapes.get(id) ?? untyped, length) };
     if (form === 'record') {
       const present = presence(this.records.get(id) ?? [], length);
       const values: RecordVector = { form: 'record', length, fields: this.fields(id, length) };
@@ -206,165 +208,4 @@ const withNulls = (values: Vector, present: Uint8Array, length: number): Vector 
   const slots = range(0, length);
   const members = none === 0 ? [nulls(length), values] : [values, nulls(length)];
   return { form: 'union', type, length, tags, slots, members };
-};
-
-/** 1 where a piece has a row; undefined if they have all. */
-const presence = (pieces: readonly Piece[], length: number): Uint8Array | undefined => {
-  if (pieces.reduce((n, piece) => n + piece.length, 0) === length) return undefined;
-  const present = new Uint8Array(length);
-  for (const { rows, length: count } of pieces) for (let i = 0; i < count; i++) present[rowAt(rows, i)] = 1;
-  return present;
-};
-
-/** The lists of all rows; `index`: the items in their order, where that is not the order in which they came. */
-const runsOf = (
-  pieces: readonly RunsPiece[],
-  length: number,
-): { readonly offsets: Uint32Array; readonly index: Uint32Array | undefined } => {
-  const starts = new Uint32Array(length);
-  const sizes = new Uint32Array(length);
-  for (const { rows, length: count, offsets, first } of pieces)
-    for (let i = 0; i < count; i++) {
-      const row = rowAt(rows, i);
-      starts[row] = first + offsets[i]!;
-      sizes[row] = offsets[i + 1]! - offsets[i]!;
-    }
-  const offsets = new Uint32Array(length + 1);
-  let isInOrder = true;
-  for (let row = 0; row < length; row++) {
-    if (sizes[row]! > 0 && starts[row] !== offsets[row]) isInOrder = false;
-    offsets[row + 1] = offsets[row]! + sizes[row]!;
-  }
-  if (isInOrder) return { offsets, index: undefined };
-  const index = new Uint32Array(offsets[length]!);
-  for (let row = 0; row < length; row++)
-    for (let k = 0; k < sizes[row]!; k++) index[offsets[row]! + k] = starts[row]! + k;
-  return { offsets, index };
-};
-
-const leafColumn = (
-  { kind }: TableColumn,
-  pieces: readonly LeafPiece[],
-  length: number,
-): Pick<Field, 'values' | 'present'> => {
-  // A column of the file of which these rows have nothing.
-  if (pieces.length === 0)
-    return { values: take(oneOf(kind), new Uint32Array(length)), present: new Uint8Array(length) };
-  const converted = pieces.map(({ values, isWritten }) => (isWritten ? values : asKind(kind, values)));
-  const count = pieces.reduce((n, piece) => n + piece.length, 0);
-  if (count === length && areInOrder(pieces)) return { values: concat(converted) };
-  // What rows look at that have no value: a row of any text would be copied for each of them.
-  const [first] = converted;
-  const all = concat(first?.form === 'bytes' ? [...converted, oneEmpty(first.type)] : converted);
-  const index = new Uint32Array(length).fill(all.length - 1);
-  const present = new Uint8Array(length);
-  let from = 0;
-  for (const { rows, length: count } of pieces)
-    for (let i = 0; i < count; i++) {
-      const row = rowAt(rows, i);
-      index[row] = from++;
-      present[row] = 1;
-    }
-  return { values: take(all, index), present };
-};
-/** A row of a kind, which stands where there is none. */
-const oneOf = (kind: string): Vector => {
-  if (isSized(kind) && sizesOf(kind).form === 'decimal')
-    return decimalUnits(kind, numbers(types.float64, new Float64Array(1)));
-  const empty = asKind(kind, nulls(0));
-  switch (empty.form) {
-    case 'bytes':
-      return oneEmpty(empty.type);
-    case 'number':
-      return { ...empty, length: 1, values: new Float64Array(1) };
-    default:
-      return { form: 'bool', length: 1, values: new Uint8Array(1) };
-  }
-};
-const oneEmpty = (type: BytesVector['type']): BytesVector => ({
-  form: 'bytes',
-  type,
-  length: 1,
-  offsets: new Uint32Array(2),
-  bytes: new Uint8Array(0),
-});
-const areInOrder = (pieces: readonly Piece[]): boolean => {
-  let next = 0;
-  for (const { rows, length } of pieces) {
-    if (rows !== next) return false;
-    next += length;
-  }
-  return true;
-};
-
-const noTexts = (): BytesVector => ({
-  form: 'bytes',
-  type: types.string,
-  length: 0,
-  offsets: new Uint32Array(1),
-  bytes: new Uint8Array(0),
-});
-
-/** Values in the one form that their column is written from. */
-const asKind = (kind: string, given: Vector): Vector => {
-  if (kind === 'json') return jsonTexts(given);
-  const v = plain(given);
-  if (isSized(kind)) return sized(kind, v);
-  switch (kind) {
-    case 'int':
-    case 'duration':
-    case 'ns':
-      return numbersAs(v, types.int64);
-    case 'uint64':
-      return numbersAs(v, types.uint64);
-    case 'float':
-      return numbersAs(v, types.float64);
-    case 'time':
-    case 'date':
-      return numbersAs(v, types.time);
-    case 'bool':
-      return v.form === 'bool' ? v : noBools;
-    case 'bytes':
-    case 'uuid':
-      return v.form === 'bytes' ? v : { ...noTexts(), type: types.bytes };
-    case 'error':
-      return v.form === 'error' ? errorTexts(v) : noTexts();
-    default:
-      return v.length === 0 ? noTexts() : runsFrom(v);
-  }
-};
-const sized = (kind: SizedKind, v: Scalars): Vector => {
-  if (sizesOf(kind).form === 'fixed') return v.form === 'bytes' ? v : { ...noTexts(), type: types.bytes };
-  return decimalUnits(kind, v);
-};
-const noBools: BoolVector = { form: 'bool', length: 0, values: new Uint8Array(0) };
-type Scalars = Parameters<typeof runsFrom>[0];
-/** Rows without views and names; those of a leaf are of one type, or JSON whatever they are. */
-const plain = (v: Vector): Scalars => {
-  const out = flatten(v);
-  switch (out.form) {
-    case 'named':
-      return plain(out.inner);
-    case 'dynamic':
-      return plain(settled(out));
-    default:
-      return out;
-  }
-};
-const numbersAs = (v: Vector, type: NumberVector['type']): NumberVector =>
-  v.form === 'number' ? { ...v, type } : { form: 'number', type, length: 0, values: new Float64Array(0) };
-/** The message of an error, if it is one of a text; else what it is around of, as JSON. */
-const errorTexts = (v: ErrorVector): Vector => {
-  const texts = new BytesBuilder(types.string);
-  for (let i = 0; i < v.length; i++) {
-    const type = typeAt(v.inner, i);
-    const data = dataAt(v.inner, i);
-    texts.text(type === types.string && typeof data === 'string' ? data : jsonText(type, data));
-  }
-  return texts.finish();
-};
-const jsonTexts = (v: Vector): Vector => {
-  const texts = new BytesBuilder(types.string);
-  for (let i = 0; i < v.length; i++) texts.text(jsonText(typeAt(v, i), dataAt(v, i)));
-  return texts.finish();
 };

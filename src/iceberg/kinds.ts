@@ -52,15 +52,48 @@ export const mapOf = (key: string | undefined, value: string | undefined): strin
 const notKeys: ReadonlySet<string> = new Set<ScalarKind>(['uint64', 'float', 'error', 'json']);
 const keyKinds: ReadonlySet<string> = new Set(scalarKinds.filter((kind) => !notKeys.has(kind)));
 
+/**
+ * How a table holds fields whose values are of several kinds: in a column for each kind, or in one of variants, which
+ * engines read in tables of format version 3.
+ */
+export type Mapping = 'typed' | 'variant';
+/** The kind of columns that hold values of any kind. */
+export const variantKind = 'variant';
+/** A kind as the mapping `variant` has it: nothing is JSON in there. */
+export const withVariants = (kind: string): string => kind.replaceAll('json', variantKind);
+/** The kind of a column that has room for values of all these kinds. */
+export const commonKind = (kinds: readonly string[]): string => {
+  const [first = variantKind] = kinds;
+  if (kinds.every((kind) => kind === first)) return first;
+  const wide = wideKind(first);
+  return kinds.every((kind) => wideKind(kind) === wide) ? wide : variantKind;
+};
+/** Whether a column of a kind has room for values of another. */
+export const holds = (column: string, kind: string): boolean =>
+  column === variantKind || column === kind || column === wideKind(kind);
+const wideKind = (kind: string): string => {
+  const parts = partsOf(kind);
+  switch (parts.form) {
+    case 'list':
+      return listOf(variantKind);
+    case 'map':
+      return `map<${parts.key},${variantKind}>`;
+    default:
+      return variantKind;
+  }
+};
+
 /** What a kind is made of. */
 export type KindParts =
   | { readonly form: 'scalar'; readonly kind: ScalarKind }
+  | { readonly form: 'variant' }
   | { readonly form: 'record' }
   | { readonly form: 'list'; readonly element: string }
   | { readonly form: 'map'; readonly key: string; readonly value: string };
 /** What a kind's text says. */
 export const partsOf = (kind: string): KindParts => {
   if (kind === 'record') return { form: 'record' };
+  if (kind === variantKind) return { form: 'variant' };
   if (kind.startsWith('list<')) return { form: 'list', element: kind.slice('list<'.length, -1) };
   if (kind.startsWith('map<')) {
     const comma = kind.indexOf(',');

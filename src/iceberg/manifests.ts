@@ -11,6 +11,7 @@ import { base62, zeroId } from '../lake/ksuid.ts';
 import type { Id } from '../lake/lake.types.ts';
 import { schemaJson } from './metadata.ts';
 import { entrySchema, listSchema } from './manifest-schemas.ts';
+import type { Mapping } from './kinds.ts';
 import type { ColumnFigures } from './rendition.ts';
 import { type Rendition, namesOf, readMerged } from './rows.ts';
 import type { Table } from './table.ts';
@@ -45,7 +46,8 @@ export const manifestsOf = async (
   { commit, generation }: ManifestsOf,
   location: string,
 ): Promise<readonly MadeFile[] | undefined> => {
-  if (commit === zeroId) return [listOf({ commit, generation, sequence: 0, parent: undefined, location }, [])];
+  if (commit === zeroId)
+    return [listOf({ commit, generation, mapping: table.mapping, sequence: 0, parent: undefined, location }, [])];
   const known = table.pool.commit(commit);
   if (!known) return undefined;
   const added = new Set(known.adds);
@@ -53,7 +55,8 @@ export const manifestsOf = async (
   for (const { id } of await table.pool.objects(commit)) if (!added.has(id)) objects.add(id);
   const cover = table.merged.cover(objects, added, generation);
   const existing: readonly Named[] = [...cover.merged.map(({ number }) => number), ...cover.objects];
-  const place = { commit, generation, sequence: known.height, parent: known.parent, location };
+  const { mapping } = table;
+  const place = { commit, generation, mapping, sequence: known.height, parent: known.parent, location };
   const wanted: { readonly part: string; readonly status: Status; readonly files: readonly Named[] }[] = [
     { part: 'a', status: 'added', files: known.adds },
     // What has no file any more is left out: nobody is to read it.
@@ -80,6 +83,7 @@ export const manifestsOf = async (
 interface ManifestPlace {
   readonly commit: Id;
   readonly generation: number;
+  readonly mapping: Mapping;
   readonly sequence: number;
   readonly parent: Id | undefined;
   readonly location: string;
@@ -114,7 +118,7 @@ const manifestOf = (
     records: out.done(),
   });
   return {
-    name: namesOf.manifest(place.commit, place.generation, part),
+    name: namesOf(place.mapping).manifest(place.commit, place.generation, part),
     bytes,
     status: kind,
     files: files.length,
@@ -135,7 +139,8 @@ const writeEntry = (out: AvroWriter, place: ManifestPlace, kind: Status, named: 
     out.branch(true);
     out.long(kind === 'added' ? place.sequence : earlierSequence);
   }
-  const name = typeof named === 'number' ? namesOf.merged(named) : namesOf.data(named);
+  const names = namesOf(place.mapping);
+  const name = typeof named === 'number' ? names.merged(named) : names.data(named);
   writeFile(out, `${place.location}/${name}`, rendition);
 };
 const writeFile = (out: AvroWriter, path: string, { rows, bytes, columns }: FileRow): void => {
@@ -175,7 +180,7 @@ const writeMap = (out: AvroWriter, columns: readonly ColumnFigures[], value: (co
 };
 
 const listOf = (
-  { commit, generation, sequence, parent, location }: ManifestPlace,
+  { commit, generation, mapping, sequence, parent, location }: ManifestPlace,
   manifests: readonly Manifest[],
 ): MadeFile => {
   const out = new AvroWriter();
@@ -210,5 +215,5 @@ const listOf = (
     count: manifests.length,
     records: out.done(),
   });
-  return { name: namesOf.manifestList(commit, generation), bytes };
+  return { name: namesOf(mapping).manifestList(commit, generation), bytes };
 };

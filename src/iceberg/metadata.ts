@@ -1,7 +1,11 @@
-/** A table's metadata as Iceberg's format version 2 has them: the same table gives the same text. */
+/**
+ * A table's metadata as Iceberg's format version 2 has them, or 3 where it has variants: the same table gives the same
+ * text. Of version 3 it is like one that was of version 2 before: its rows have no ids, which such tables may lack.
+ */
 import { createHash } from 'node:crypto';
 import { type TableColumn, ColumnSet } from './columns.ts';
-import { mappingVersion } from './rows.ts';
+import type { Mapping } from './kinds.ts';
+import { mappingVersions } from './rows.ts';
 import { icebergFields } from './schema.ts';
 import { type Snapshot, snapshotJson } from './snapshots.ts';
 
@@ -10,11 +14,15 @@ const schemasMax = 64;
 /** The greatest id of a partition's field where there are none: they begin at 1000. */
 const lastPartitionId = 999;
 
+/** Spark's other reader (Iceberg 1.12) refuses variants that are shredded. */
+const variantProperties = { 'read.parquet.vectorization.enabled': 'false' };
+
 /** What a table's metadata are made of. */
 export interface MetadataParts {
   /** What makes it another table than others: its pool, and the ref that it is pinned to. */
   readonly identity: string;
   readonly location: string;
+  readonly mapping: Mapping;
   readonly columns: readonly TableColumn[];
   /** The oldest first; each once. */
   readonly snapshots: readonly Snapshot[];
@@ -27,7 +35,7 @@ export interface MetadataParts {
 
 /** The text of the metadata. */
 export const metadataJson = (parts: MetadataParts): string => {
-  const { location, columns, snapshots, log, refs, madeMs } = parts;
+  const { location, mapping, columns, snapshots, log, refs, madeMs } = parts;
   const lengths = [...new Set(snapshots.map(({ schema }) => schema))].filter((n) => n > 0).sort((a, b) => a - b);
   const kept = lengths.slice(-schemasMax);
   const schemaOf = (length: number): number => kept.find((n) => n >= length) ?? columns.length;
@@ -35,7 +43,7 @@ export const metadataJson = (parts: MetadataParts): string => {
   const current = log.at(-1);
   const told = snapshots.map((snapshot) => ({ ...snapshot, schema: schemaOf(snapshot.schema) }));
   return JSON.stringify({
-    'format-version': 2,
+    'format-version': mapping === 'variant' ? 3 : 2,
     'table-uuid': uuidOf(parts.identity),
     location,
     'last-sequence-number': snapshots.reduce((n, { sequence }) => Math.max(n, sequence), 0),
@@ -48,7 +56,11 @@ export const metadataJson = (parts: MetadataParts): string => {
     'last-partition-id': lastPartitionId,
     'default-sort-order-id': 0,
     'sort-orders': [{ 'order-id': 0, fields: [] }],
-    properties: { 'lake.mapping': String(mappingVersion) },
+    properties: {
+      'lake.mapping': String(mappingVersions[mapping]),
+      ...(mapping === 'variant' && variantProperties),
+    },
+    ...(mapping === 'variant' && { 'next-row-id': 0 }),
     'current-snapshot-id': current?.id ?? -1,
     refs: Object.fromEntries(refs.map(({ name, snapshot, type }) => [name, { 'snapshot-id': snapshot, type }])),
     snapshots: told.map((snapshot) => snapshotJson(snapshot, location)),

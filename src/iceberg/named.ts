@@ -7,6 +7,7 @@
  */
 import { decimalDigitsMax, exactOfFloat, exactOfText, longDecimalName, unitsAt } from '../vectors/decimal.ts';
 import { type NamedType, type RecordType, type Type, recordType, types } from '../vectors/type.ts';
+import type { Data } from '../vectors/value.ts';
 import {
   type BytesVector,
   type NamedVector,
@@ -193,6 +194,36 @@ const quickUnits = ({ precision, scale }: Sizes): ((x: number) => number | undef
     const units = Math.round(x * by);
     return units < most && units > -most && units / by === x && !Object.is(x, -0) ? units : undefined;
   };
+};
+
+/** What a single value with a name is, as its name says; undefined: what it is without it. */
+export type NamedValue =
+  | { readonly form: 'date'; readonly days: number }
+  | { readonly form: 'uuid'; readonly bytes: Uint8Array }
+  | { readonly form: 'decimal'; readonly units: bigint; readonly scale: number };
+export const namedValue = (type: NamedType, data: Data): NamedValue | undefined => {
+  if (type.name === longDecimalName && typeof data === 'string') {
+    const exact = exactOfText(data);
+    const kind = exact && decimalKind(decimalDigitsMax, exact.scale);
+    return exact && kind && unitsFor(exact, sizesOf(kind)) !== undefined ? { form: 'decimal', ...exact } : undefined;
+  }
+  const kind = kindOfName(type);
+  if (kind === undefined) return undefined;
+  if (data instanceof Uint8Array)
+    return kind === 'uuid' && data.length === uuidBytes ? { form: 'uuid', bytes: data } : undefined;
+  if (kind === 'date') {
+    const nanos = BigInt(data as number | bigint);
+    const day = BigInt(dayNanos);
+    return nanos % day === 0n ? { form: 'date', days: Number(nanos / day) } : undefined;
+  }
+  const size = sizesOf(kind);
+  if (Array.isArray(data)) {
+    const [high, low] = data as readonly (number | bigint)[];
+    const units = (BigInt(high!) << 64n) | BigInt(low!);
+    return unitsFor({ units, scale: 0 }, size) === undefined ? undefined : { form: 'decimal', units, scale: 0 };
+  }
+  const units = unitsOfNumber(Number(data), size);
+  return units === undefined ? undefined : { form: 'decimal', units, scale: size.scale };
 };
 
 const wordsAt = (v: Vector, i: number): bigint => {

@@ -49,7 +49,6 @@ export class RenditionWriter {
   constructor(columns: FileColumns) {
     this.columns = columns;
     this.fitting = new Fitting(this.columns);
-    this.file.start(schemaOf(parquetColumns((parent) => this.columns.below(parent))));
   }
 
   *add(batch: Vector): Generator<Uint8Array> {
@@ -67,13 +66,22 @@ export class RenditionWriter {
   }
   *end(): Generator<Uint8Array> {
     if (this.fitting.length > 0) yield* this.group();
+    this.start();
     yield* this.counted(this.file.end());
   }
   figures(): FileFigures {
     return { rows: this.rows, bytes: this.bytes, columns: figuresOf(this.columns, this.file.groups) };
   }
 
+  /** The rows of the first group say how variants are shredded. */
+  private start(): void {
+    if (this.file.hasSchema) return;
+    this.fitting.shape();
+    const { shapes } = this.columns;
+    this.file.start(schemaOf(parquetColumns({ below: (parent) => this.columns.below(parent), shapes })));
+  }
   private *group(): Generator<Uint8Array> {
+    this.start();
     const rows = this.fitting.take();
     this.heldBytes = 0;
     this.rows += rows.length;

@@ -5,14 +5,15 @@
 import { base62, idBuffer, idOfBytes } from '../lake/ksuid.ts';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ColumnRole, TableColumn } from './columns.ts';
+import type { Mapping } from './kinds.ts';
 import type { MergedPart } from './merged.ts';
 import type { ColumnFigures } from './rendition.ts';
 
 /**
  * Of the mapping of types (columns.ts): part of the name of each file. Files of an earlier one are made again: 2 had no
- * decimals, dates, UUIDs and bytes of one length.
+ * decimals, dates, UUIDs and bytes of one length. Those of the mapping `variant` begin at 101.
  */
-export const mappingVersion = 3;
+export const mappingVersions = { typed: 3, variant: 101 } as const satisfies Record<Mapping, number>;
 /** Of rows that do not say theirs. */
 const firstMapping = 2;
 
@@ -38,13 +39,42 @@ export interface Rendition {
   readonly goneMs?: number;
 }
 /** Whether a file has its values where they belong by now. */
-export const isCurrent = ({ mapping = firstMapping }: Pick<Rendition, 'mapping'>): boolean =>
-  mapping === mappingVersion;
+export const isCurrent = ({ mapping: version = firstMapping }: Pick<Rendition, 'mapping'>, mapping: Mapping): boolean =>
+  version === mappingVersions[mapping];
 /** Metadata that was given out, in a file of its own. */
 export interface StoredMetadata {
   readonly bytes: number;
   readonly ms: number;
 }
+
+/** Before the keys of all rows of the mapping `variant`, which is a table of its own: ids and files are others. */
+const variantPrefix = Buffer.from('v');
+/** A pool with the rows of one mapping alone. */
+export const poolOf = (pool: DerivedPool, mapping: Mapping): DerivedPool => {
+  if (mapping === 'typed') return pool;
+  const own = (key: Uint8Array): Buffer => Buffer.concat([variantPrefix, key]);
+  return {
+    get config() {
+      return pool.config;
+    },
+    branches: () => pool.branches(),
+    tags: () => pool.tags(),
+    resolve: (commitish) => pool.resolve(commitish),
+    asOf: (time) => pool.asOf(time),
+    commit: (id) => pool.commit(id),
+    object: (id, body) => pool.object(id, body),
+    isVacuumed: (id) => pool.isVacuumed(id),
+    vacuums: () => pool.vacuums(),
+    objects: (commit) => pool.objects(commit),
+    hold: (commit) => pool.hold(commit),
+    row: (key) => pool.row(own(key)),
+    rows: ({ prefix, start, limit }) =>
+      pool
+        .rows({ prefix: own(prefix), ...(start && { start: own(start) }), limit })
+        .map(({ key, payload }) => ({ key: key.subarray(variantPrefix.length), payload })),
+    write: (rows) => pool.write(rows.map((row) => ({ ...row, key: own(row.key) }))),
+  };
+};
 
 type Row = Parameters<DerivedPool['write']>[0][number];
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
@@ -153,16 +183,29 @@ function* allRows(
 
 /** Digits of the numbers of merged files, so that names are in their order. */
 export const mergedDigits = 10;
-/** `generation`: of the merged files that the manifests may name; they are others for each. */
-const manifestName = (commit: Id, generation: number): string =>
-  `manifests/${base62(commit)}-${mappingVersion}${generation === 0 ? '' : `-g${generation}`}`;
 /** Names of a table's files below its folder. */
-export const namesOf = {
-  data: (object: Id): string => `data/${base62(object)}-${mappingVersion}.parquet`,
-  merged: (number: number): string => `merged/${String(number).padStart(mergedDigits, '0')}-${mappingVersion}.parquet`,
-  manifestList: (commit: Id, generation: number): string => `${manifestName(commit, generation)}.avro`,
-  manifest: (commit: Id, generation: number, part: string): string =>
-    `${manifestName(commit, generation)}-${part}.avro`,
+export const namesOf = (mapping: Mapping): FileNames => names[mapping];
+interface FileNames {
+  data(object: Id): string;
+  merged(number: number): string;
+  /** `generation`: of the merged files that the manifests may name; they are others for each. */
+  manifestList(commit: Id, generation: number): string;
+  manifest(commit: Id, generation: number, part: string): string;
   /** As engines name them, some of which look for the number. */
-  metadata: (digest: Id): string => `metadata/00000-${digest}.metadata.json`,
+  metadata(digest: Id): string;
+}
+const namesFor = (version: number): FileNames => {
+  const manifests = (commit: Id, generation: number): string =>
+    `manifests/${base62(commit)}-${version}${generation === 0 ? '' : `-g${generation}`}`;
+  return {
+    data: (object) => `data/${base62(object)}-${version}.parquet`,
+    merged: (number) => `merged/${String(number).padStart(mergedDigits, '0')}-${version}.parquet`,
+    manifestList: (commit, generation) => `${manifests(commit, generation)}.avro`,
+    manifest: (commit, generation, part) => `${manifests(commit, generation)}-${part}.avro`,
+    metadata: (digest) => `metadata/00000-${digest}.metadata.json`,
+  };
 };
+const names = {
+  typed: namesFor(mappingVersions.typed),
+  variant: namesFor(mappingVersions.variant),
+} satisfies Record<Mapping, FileNames>;

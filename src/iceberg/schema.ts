@@ -1,7 +1,8 @@
 /** Columns of a table as Parquet files and Iceberg's metadata have them. */
 import type { Column, ColumnType } from '../formats/column-types.ts';
 import type { TableColumn } from './columns.ts';
-import { type ScalarKind, type SizedKind, isSized, partsOf, sizesOf } from './kinds.ts';
+import { type ScalarKind, type SizedKind, isSized, partsOf, sizesOf, variantKind } from './kinds.ts';
+import { type Shape, untyped, variantType } from './variant/shape.ts';
 
 const text: ColumnType = { kind: 'binary', text: true, layout: 'plain' };
 /** Digits of the greatest uint64. */
@@ -45,28 +46,36 @@ const scalarOf = (kind: ScalarKind): Written => {
 /** The columns that are in one. */
 type Below = (parent: number) => readonly TableColumn[];
 
-/** The columns of a file in which are those that `below` gives. */
-export const parquetColumns = (below: Below, parent = 0): readonly Column[] =>
-  below(parent).map((column) => ({ ...part(column, below), name: column.name }));
+/** What a file is made of: its columns, and how those of variants are shredded. */
+interface FileShape {
+  readonly below: Below;
+  readonly shapes: ReadonlyMap<number, Shape>;
+}
+/** The columns of a file. */
+export const parquetColumns = (file: FileShape, parent = 0): readonly Column[] =>
+  file.below(parent).map((column) => ({ ...part(column, file), name: column.name }));
 
-const part = (column: TableColumn, below: Below): Column => {
+const part = (column: TableColumn, file: FileShape): Column => {
   const { id, role, kind } = column;
-  return { name: role, id, type: typeOf(id, kind, below), nullable: role !== 'key' };
+  return { name: role, id, type: typeOf(id, kind, file), nullable: role !== 'key' };
 };
-const typeOf = (id: number, kind: string, below: Below): ColumnType => {
+const typeOf = (id: number, kind: string, file: FileShape): ColumnType => {
   const parts = partsOf(kind);
   switch (parts.form) {
     case 'scalar':
       return scalarOf(parts.kind).type;
+    case 'variant':
+      return variantType(file.shapes.get(id) ?? untyped);
     case 'record':
-      return { kind: 'struct', fields: parquetColumns(below, id) };
+      return { kind: 'struct', fields: parquetColumns(file, id) };
     case 'list':
-      return { kind: 'list', layout: 'plain', item: partAt(id, 'element', below) };
+      return { kind: 'list', layout: 'plain', item: partAt(id, 'element', file) };
     case 'map':
-      return { kind: 'map', key: partAt(id, 'key', below), value: partAt(id, 'value', below) };
+      return { kind: 'map', key: partAt(id, 'key', file), value: partAt(id, 'value', file) };
   }
 };
-const partAt = (parent: number, role: string, below: Below): Column => part(columnAt(parent, role, below), below);
+const partAt = (parent: number, role: string, file: FileShape): Column =>
+  part(columnAt(parent, role, file.below), file);
 
 /** A type in Iceberg's metadata. */
 export type IcebergType =
@@ -109,6 +118,8 @@ export const icebergType = ({ id, kind }: TableColumn, below: Below): IcebergTyp
   switch (parts.form) {
     case 'scalar':
       return scalarOf(parts.kind).iceberg;
+    case 'variant':
+      return variantKind;
     case 'record':
       return { type: 'struct', fields: icebergFields(below, id) };
     case 'list': {

@@ -10,6 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LakeError } from '../errors.ts';
 import { base62, idBuffer, zeroId } from '../lake/ksuid.ts';
 import type { DerivedCommit, Id } from '../lake/lake.types.ts';
+import type { Mapping } from './kinds.ts';
 import { namesOf } from './rows.ts';
 import type { Table } from './table.ts';
 
@@ -124,7 +125,7 @@ export const snapshotsOf = async (
   const found: Omit<Snapshot, 'ms' | 'schema'>[] = [];
   for (const commit of chain) {
     const own = { added: sumsOf(table, commit.adds), deleted: sumsOf(table, commit.deletes) };
-    if (missing.size === 0) found.push({ ...snapshotOf(commit, generation, own), total });
+    if (missing.size === 0) found.push({ ...snapshotOf(table.mapping, commit, generation, own), total });
     for (const id of commit.adds) missing.delete(id);
     if (commit !== chain.at(-1)) for (const id of commit.deletes) see(id);
     total = minus(plus(total, own.deleted), own.added);
@@ -150,6 +151,7 @@ const inOrder = (
 };
 
 const snapshotOf = (
+  mapping: Mapping,
   commit: DerivedCommit,
   generation: number,
   { added, deleted }: Pick<Snapshot, 'added' | 'deleted'>,
@@ -161,7 +163,7 @@ const snapshotOf = (
   operation: operationOf(commit, added, deleted),
   added,
   deleted,
-  manifests: namesOf.manifestList(commit.id, generation),
+  manifests: namesOf(mapping).manifestList(commit.id, generation),
   generation,
 });
 /** A rewrite that has the rows that it takes away changes no row. */
@@ -185,7 +187,7 @@ export const emptySnapshot = (table: Table): Snapshot => ({
   deleted: none,
   total: none,
   schema: 0,
-  manifests: namesOf.manifestList(zeroId, 0),
+  manifests: namesOf(table.mapping).manifestList(zeroId, 0),
   generation: 0,
 });
 

@@ -1,9 +1,9 @@
 /** Which columns rows need. */
 import { checkStop } from '../vectors/stop.ts';
 import type { Vector } from '../vectors/vector.ts';
-import { type ColumnKey, type ColumnSet, type TableColumn, restKey } from './columns.ts';
+import { type ColumnKey, type ColumnSet, type TableColumn, isAside, restKey } from './columns.ts';
 import { Cuts } from './cuts.ts';
-import { listOf, mapOf } from './kinds.ts';
+import { commonKind, listOf, mapOf, variantKind, withVariants } from './kinds.ts';
 import { type EmptyPlace, type Sink, keyAt, runsAt, walkRows } from './walk.ts';
 
 /** Collects the columns that rows need. */
@@ -34,9 +34,18 @@ export class Survey {
   }
 
   private use(key: ColumnKey): TableColumn | undefined {
-    const column = this.set.add(key);
+    const column = this.set.add(this.wanted(key));
     if (column) this.used.add(column.id);
     return column;
+  }
+  /** New places have a column for each kind at first: what becomes of them is known once all rows were seen. */
+  private wanted(key: ColumnKey): ColumnKey {
+    const placed = this.set.placed(key);
+    const first = this.set.first(key);
+    const isNew = first !== undefined && first.id > this.known;
+    return placed.kind === variantKind && isNew && this.set.mapping === 'variant' && !isAside(key)
+      ? { ...key, kind: withVariants(key.kind) }
+      : placed;
   }
 
   /** No record is without a column: not where all its fields are null or absent either. */
@@ -67,18 +76,52 @@ export class Survey {
 
   /**
    * The columns that the rows need, parents first. Those that the table does not have yet have ids behind its own, in
-   * which others may have come before them: by their keys they are to be asked for.
+   * which others may have come before them: by their keys they are to be asked for. Of several surveys with one set of
+   * columns, all have seen their rows by then.
    */
   columns(): readonly TableColumn[] {
     // What is empty goes where others of its field are.
     for (const place of this.empties.values()) {
       const kind = place.form === 'list' ? listOf(undefined) : mapOf('string', undefined);
-      const column = runsAt(this.set, place) ?? this.set.add(keyAt(place, kind));
+      const column = runsAt(this.set, place) ?? this.set.add(this.wanted(keyAt(place, kind)));
       if (column) this.used.add(column.id);
       else this.needsRest = true;
     }
     for (const [parent, field] of this.records) this.fill(parent, field);
     if (this.needsRest) this.use(restKey);
-    return this.set.columns().filter((column) => this.isUsed(column));
+    const gone = this.set.mapping === 'variant' ? this.unite() : new Set<number>();
+    return this.set.columns().filter((column) => !this.isIn(column, gone) && this.isUsed(column));
+  }
+
+  /** New places with columns of several kinds get one for them all. Gives the ids of those that are no columns then. */
+  private unite(): ReadonlySet<number> {
+    const places = new Map<string, TableColumn[]>();
+    for (const column of this.set.columns()) {
+      const { id, parent, role, field } = column;
+      const first = this.set.first(column);
+      if (id <= this.known || role !== 'field' || (first !== undefined && first.id <= this.known)) continue;
+      const key = `${parent} ${field}`;
+      const own = places.get(key);
+      if (own) own.push(column);
+      else places.set(key, [column]);
+    }
+    const gone = new Set<number>();
+    for (const columns of places.values()) {
+      const kinds = columns.filter((column) => !isAside(column)).map(({ kind }) => kind);
+      const [{ parent, role, field } = restKey] = columns;
+      const kind = commonKind(kinds);
+      if (kinds.length < 2) continue;
+      const column = this.set.add({ parent, role, field, kind });
+      if (column && columns.some(({ id, kind: own }) => this.used.has(id) && own !== 'error')) this.used.add(column.id);
+      for (const { id, kind: own } of columns)
+        if (id !== column?.id && own !== 'error' && (own !== 'ns' || kind === variantKind)) gone.add(id);
+    }
+    return gone;
+  }
+  private isIn({ id, parent }: TableColumn, gone: ReadonlySet<number>): boolean {
+    if (gone.size === 0) return false;
+    if (gone.has(id)) return true;
+    const outer = this.set.at(parent);
+    return outer !== undefined && this.isIn(outer, gone);
   }
 }

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { killPoint } from '../lake/kill-points.ts';
 import type { DerivedPool, Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
+import type { Mapping } from './kinds.ts';
 import { MergedFiles } from './merged.ts';
 import {
   isCurrent,
@@ -22,16 +23,21 @@ import {
  * At a start, before any file is made: files that no row names go, and rows whose file is not there or of an earlier
  * mapping of types, which is made again when it is wanted.
  */
-export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectStore): Promise<void> => {
+/** A pool with the rows of one mapping (rows.ts). */
+export interface MappedPool {
+  readonly pool: DerivedPool;
+  readonly mapping: Mapping;
+}
+export const sweepFiles = async (pools: readonly MappedPool[], store: ObjectStore): Promise<void> => {
   const there = new Set<Id>();
   for await (const id of store.list()) there.add(id);
   const named = new Set<Id>();
-  for (const pool of pools) {
+  for (const { pool, mapping } of pools) {
     const lost: Parameters<DerivedPool['write']>[0][number][] = [];
     let rows = 0;
     for (const { object, rendition } of renditionsOf(pool)) {
-      if (isCurrent(rendition)) named.add(rendition.file);
-      if (!isCurrent(rendition) || !there.has(rendition.file)) lost.push(renditionRow(object));
+      if (isCurrent(rendition, mapping)) named.add(rendition.file);
+      if (!isCurrent(rendition, mapping) || !there.has(rendition.file)) lost.push(renditionRow(object));
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
     const files = new MergedFiles();
@@ -39,7 +45,8 @@ export const sweepFiles = async (pools: readonly DerivedPool[], store: ObjectSto
       if (++rows % rowsPerTurn === 0) await nextTurn();
       if (!merged) continue;
       // One whose parts are lost cannot be told of either.
-      if (isCurrent(merged) && there.has(merged.file) && files.add(number, merged.parts)) named.add(merged.file);
+      if (isCurrent(merged, mapping) && there.has(merged.file) && files.add(number, merged.parts))
+        named.add(merged.file);
       else lost.push(mergedRow(number, 'gone'));
     }
     for (const { digest } of metadataOf(pool)) {

@@ -12,13 +12,14 @@ import { zeroId } from '../lake/ksuid.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import type { DerivedPool, Id, ObjectMeta } from '../lake/lake.types.ts';
 import { type TableColumn, ColumnSet, restKey } from './columns.ts';
+import type { Mapping } from './kinds.ts';
 import { MergedFiles, type MergePlan, mergePlans } from './merged.ts';
 import type { GivenColumns, RenderedFile, RenderRequest, WantedColumns } from './render.types.ts';
 import {
   type Rendition,
   columnsRow,
   isCurrent,
-  mappingVersion,
+  mappingVersions,
   mergedOf,
   mergedRow,
   readColumns,
@@ -56,10 +57,14 @@ export class Table {
   private registering: Promise<unknown> = Promise.resolve();
   private reading: Promise<void> | undefined;
 
-  constructor(pool: DerivedPool, turns: RenderTurns) {
+  readonly mapping: Mapping;
+
+  /** `pool`: with the rows of this mapping (rows.ts). */
+  constructor(pool: DerivedPool, mapping: Mapping, turns: RenderTurns) {
     this.pool = pool;
+    this.mapping = mapping;
     this.turns = turns;
-    this.set = new ColumnSet(readColumns(pool));
+    this.set = new ColumnSet(readColumns(pool), mapping);
   }
 
   get columns(): readonly TableColumn[] {
@@ -72,7 +77,7 @@ export class Table {
   /** All that is known of it. */
   whole(object: Id): Rendition | undefined {
     const rendition = readRendition(this.pool, object);
-    return rendition && isCurrent(rendition) ? rendition : undefined;
+    return rendition && isCurrent(rendition, this.mapping) ? rendition : undefined;
   }
   /** Resolves when it is known which files there are. */
   ready(): Promise<void> {
@@ -81,11 +86,11 @@ export class Table {
   private async read(): Promise<void> {
     let rows = 0;
     for (const { object, rendition } of renditionsOf(this.pool)) {
-      if (isCurrent(rendition)) this.note(object, rendition);
+      if (isCurrent(rendition, this.mapping)) this.note(object, rendition);
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
     for (const { number, merged } of mergedOf(this.pool)) {
-      this.merged.add(number, merged && isCurrent(merged) ? merged.parts : undefined);
+      this.merged.add(number, merged && isCurrent(merged, this.mapping) ? merged.parts : undefined);
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
   }
@@ -148,7 +153,10 @@ export class Table {
     if (objects.length === 0) return;
     try {
       const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
-      await this.keep(await this.turns.render({ objects, isMerged: false, table: this.columns, register }), objects);
+      await this.keep(
+        await this.turns.render({ objects, isMerged: false, mapping: this.mapping, table: this.columns, register }),
+        objects,
+      );
     } catch (fault) {
       // A vacuum may have come in between, or one of many be damaged.
       const left = objects.filter(({ id }) => !this.pool.isVacuumed(id));
@@ -163,7 +171,7 @@ export class Table {
   private async keep({ file, columns, parts }: RenderedFile, objects: readonly ObjectMeta[]): Promise<void> {
     const made = parts.map(({ at, figures }, i) => ({
       object: objects[i]!.id,
-      rendition: { file, at, schema: columns, mapping: mappingVersion, ...figures } satisfies Rendition,
+      rendition: { file, at, schema: columns, mapping: mappingVersions[this.mapping], ...figures } satisfies Rendition,
     }));
     killPoint('iceberg: file made');
     await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
@@ -201,14 +209,22 @@ export class Table {
   private async makeMerged({ parts, objects }: MergePlan): Promise<void> {
     const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
     const bodies = objects.flatMap(({ id }) => this.pool.object(id, true) ?? []);
-    const made = await this.turns.render({ objects: bodies, isMerged: true, table: this.columns, register });
+    const made = await this.turns.render({
+      objects: bodies,
+      isMerged: true,
+      mapping: this.mapping,
+      table: this.columns,
+      register,
+    });
     const figures = made.parts[0]?.figures;
     if (!figures || bodies.length !== objects.length) throw new Error('a merged file has all of its objects');
     // The columns are those that the objects' own files have: the table need not have more.
     const schema = objects.reduce((n, { id }) => Math.max(n, this.known.get(id)?.schema ?? 0), 0);
     const number = this.merged.generation + 1;
     killPoint('iceberg: merged file made');
-    await this.pool.write([mergedRow(number, { file: made.file, schema, mapping: mappingVersion, parts, ...figures })]);
+    await this.pool.write([
+      mergedRow(number, { file: made.file, schema, mapping: mappingVersions[this.mapping], parts, ...figures }),
+    ]);
     killPoint('iceberg: merged file named');
     this.merged.add(number, parts);
   }
@@ -220,8 +236,13 @@ export class Table {
     return registered;
   }
   private async add({ known, objects }: WantedColumns): Promise<GivenColumns> {
-    const grown = new ColumnSet(this.columns);
-    const ids = objects.map((columns) => grown.adopt(columns, known));
+    const grown = new ColumnSet(this.columns, this.mapping);
+    const ids: (readonly number[])[] = [];
+    for (const columns of objects) {
+      const own = grown.adopt(columns, known);
+      if (!own) return { table: this.columns, objects: undefined };
+      ids.push(own);
+    }
     const added = grown.columns().slice(this.set.length);
     if (added.length > 0) {
       await this.pool.write([columnsRow(added)]);

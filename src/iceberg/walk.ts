@@ -13,7 +13,7 @@ import {
 } from '../vectors/vector.ts';
 import type { ColumnKey, ColumnRole, ColumnSet, TableColumn } from './columns.ts';
 import { decimalAmongParts, hasNanos, kindOf, kindOfMaps, kindWithin } from './kind-of.ts';
-import { listOf, nestingMax, partsOf } from './kinds.ts';
+import { listOf, nestingMax, partsOf, variantKind } from './kinds.ts';
 import { type NamedKind, namedParts } from './named.ts';
 
 /** Where a value is in its row. `depth`: of lists, maps and records around it. */
@@ -58,7 +58,7 @@ export interface Sink {
     rows: Rows,
   ): { readonly sink: Sink; readonly first: number };
   /** Lists or maps that are empty, and do not say of what. */
-  empty(place: EmptyPlace, offsets: Uint32Array, length: number, rows: Rows): void;
+  empty(place: EmptyPlace, v: ListVector | MapVector, rows: Rows): void;
 }
 
 /** Gives values to a sink; false if the table has no room for some of them. */
@@ -105,19 +105,16 @@ const walkNamed = (v: NamedVector, rows: Rows, place: Place, sink: Sink): boolea
   return isWhole;
 };
 
-const walkParts = (
+/** What union-like rows are made of: each part with its rows, in the order in which they come. */
+export const tagParts = (
   v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array },
   parts: readonly Vector[],
   rows: Rows,
-  place: Place,
-  sink: Sink,
-): boolean => {
+): readonly { readonly values: Vector; readonly rows: Rows }[] => {
   const counts = new Uint32Array(parts.length);
-  // What comes first gets the field's own name.
   const order: number[] = [];
   for (let i = 0; i < v.length; i++) if (counts[v.tags[i]!]!++ === 0) order.push(v.tags[i]!);
-  let isWhole = true;
-  for (const tag of order) {
+  return order.map((tag) => {
     const part = parts[tag]!;
     const count = counts[tag]!;
     const slots = new Uint32Array(count);
@@ -128,8 +125,19 @@ const walkParts = (
       picked[to++] = i;
     }
     const own = count === v.length ? rows : rowsOf(rows, picked);
-    isWhole = walk(isCounted(slots, part.length) ? part : take(part, slots), own, place, sink) && isWhole;
-  }
+    return { values: isCounted(slots, part.length) ? part : take(part, slots), rows: own };
+  });
+};
+/** What comes first gets the field's own name. */
+const walkParts = (
+  v: Parameters<typeof tagParts>[0],
+  parts: readonly Vector[],
+  rows: Rows,
+  place: Place,
+  sink: Sink,
+): boolean => {
+  let isWhole = true;
+  for (const part of tagParts(v, parts, rows)) isWhole = walk(part.values, part.rows, place, sink) && isWhole;
   return isWhole;
 };
 const isCounted = (slots: Uint32Array, length: number): boolean => {
@@ -141,6 +149,7 @@ const isCounted = (slots: Uint32Array, length: number): boolean => {
 const walkRecord = (v: RecordVector, rows: Rows, place: Place, sink: Sink): boolean => {
   const column = sink.column(keyAt(place, 'record'));
   if (!column) return false;
+  if (column.kind === variantKind) return given(column, v, rows, sink);
   sink.record(column, v.length, rows, v.fields[0]?.name ?? '');
   return walkFields(
     v,
@@ -168,7 +177,8 @@ const walkFields = (
   }
   return isWhole;
 };
-const presentRows = (present: Uint8Array, length: number): Uint32Array | undefined => {
+/** The rows where a field is there; undefined: all. */
+export const presentRows = (present: Uint8Array, length: number): Uint32Array | undefined => {
   let count = 0;
   for (let i = 0; i < length; i++) count += present[i]!;
   if (count === length) return undefined;
@@ -180,7 +190,7 @@ const presentRows = (present: Uint8Array, length: number): Uint32Array | undefin
 const walkList = (v: ListVector, rows: Rows, place: Place, sink: Sink): boolean => {
   const items = itemsOf(v, v.items);
   if (items.length === 0) {
-    sink.empty({ ...place, form: 'list' }, v.offsets, v.length, rows);
+    sink.empty({ ...place, form: 'list' }, v, rows);
     return true;
   }
   const depth = place.depth + 1;
@@ -188,22 +198,25 @@ const walkList = (v: ListVector, rows: Rows, place: Place, sink: Sink): boolean 
   if (kind === 'json') return leaf('json', v, rows, place, sink);
   const column = sink.column(keyAt(place, kind));
   if (!column) return false;
+  const parts = partsOf(column.kind);
+  if (parts.form === 'variant') return given(column, v, rows, sink);
   const { sink: inner, first } = sink.runs(column, v.offsets, v.length, rows);
-  return walkItems(items, first, within(column, 'element', place), inner, partsOf(kind));
+  return walkItems(items, first, within(column, 'element', place), inner, parts);
 };
 const walkMap = (v: MapVector, rows: Rows, place: Place, sink: Sink): boolean => {
   const keys = itemsOf(v, v.keys);
   const values = itemsOf(v, v.values);
   if (keys.length === 0) {
-    sink.empty({ ...place, form: 'map' }, v.offsets, v.length, rows);
+    sink.empty({ ...place, form: 'map' }, v, rows);
     return true;
   }
   const kind = kindOfMaps(v, place.depth);
   if (kind === 'json') return leaf('json', v, rows, place, sink);
   const column = sink.column(keyAt(place, kind));
   if (!column) return false;
+  const parts = partsOf(column.kind);
+  if (parts.form === 'variant') return given(column, v, rows, sink);
   const { sink: inner, first } = sink.runs(column, v.offsets, v.length, rows);
-  const parts = partsOf(kind);
   const areKeysWhole = walkItems(keys, first, within(column, 'key', place), inner, parts);
   return walkItems(values, first, within(column, 'value', place), inner, parts) && areKeysWhole;
 };
@@ -216,19 +229,27 @@ const walkItems = (
   parts: ReturnType<typeof partsOf>,
 ): boolean => {
   const kind = parts.form === 'list' ? parts.element : parts.form === 'map' ? parts[place.role as 'key' | 'value'] : '';
-  if (kind === 'json') return leaf(kind, items, first, place, sink);
+  if (kind === 'json' || kind === variantKind) return leaf(kind, items, first, place, sink);
   return walk(items, first, kind !== '' && partsOf(kind).form === 'scalar' ? { ...place, kind } : place, sink);
 };
 
 const walkScalar = (v: Exclude<Vector, { form: 'null' }>, rows: Rows, place: Place, sink: Sink): boolean => {
   const kind = place.kind ?? kindOf(typeAt(v, 0), place.depth) ?? 'json';
-  const isWhole = leaf(kind, v, rows, place, sink);
-  if (kind !== 'time' || place.role !== 'field' || v.form !== 'number' || !hasNanos(v)) return isWhole;
+  const column = sink.column(keyAt(place, kind));
+  if (column) sink.leaf(column, v, rows);
+  const isWhole = column !== undefined;
+  if (column?.kind === variantKind || kind !== 'time' || place.role !== 'field' || v.form !== 'number' || !hasNanos(v))
+    return isWhole;
   const fine = new Uint32Array(v.length);
   let count = 0;
   for (let i = 0; i < v.length; i++) if (Number(BigInt(v.values[i]!) % 1000n) !== 0) fine[count++] = i;
   const picked = fine.subarray(0, count);
   return leaf('ns', take(v, picked), rowsOf(rows, picked), place, sink) && isWhole;
+};
+/** A column of variants takes values whole. */
+const given = (column: TableColumn, v: Vector, rows: Rows, sink: Sink): true => {
+  sink.leaf(column, v, rows);
+  return true;
 };
 const leaf = (kind: string, v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
   const column = sink.column(keyAt(place, kind));
@@ -291,8 +312,13 @@ const rowsWithTag = (tags: Uint32Array, tag: number, length: number): Uint32Arra
   return out.subarray(0, count);
 };
 
-/** The lists or maps that what is empty goes to: the first ones of its field. */
-export const runsAt = (set: Pick<ColumnSet, 'below'>, place: EmptyPlace): TableColumn | undefined =>
-  set
-    .below(place.parent)
-    .find(({ role, field, kind }) => role === place.role && field === place.field && partsOf(kind).form === place.form);
+/** The lists or maps that what is empty goes to: the first ones of its field; or variants, if it may be in these. */
+export const runsAt = (set: ColumnSet, place: EmptyPlace): TableColumn | undefined => {
+  const isAt = ({ role, field }: TableColumn): boolean => role === place.role && field === place.field;
+  if (set.mapping === 'typed')
+    return set.below(place.parent).find((column) => isAt(column) && partsOf(column.kind).form === place.form);
+  const first = set.first(place);
+  if (!first) return undefined;
+  const { form } = partsOf(first.kind);
+  return form === place.form || form === 'variant' ? first : set.find({ ...keyAt(place, variantKind) });
+};

@@ -422,8 +422,12 @@ class OpenLake implements Lake {
     checkNotReserved('pool', name);
     await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
   }
-  async setPool(reference: string, { iceberg, identity }: PoolSettings): Promise<void> {
-    const settings: PoolSettings = { ...(iceberg && { iceberg }), ...(identity && { identity }) };
+  async setPool(reference: string, { iceberg, icebergMapping, identity }: PoolSettings): Promise<void> {
+    const settings: PoolSettings = {
+      ...(iceberg && { iceberg }),
+      ...(icebergMapping && { icebergMapping }),
+      ...(identity && { identity }),
+    };
     await this.submit({ kind: 'set pool', poolId: this.face(reference).config.id, ...settings });
   }
   derived(reference: string): DerivedPool {

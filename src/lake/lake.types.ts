@@ -42,6 +42,8 @@ export interface ObjectMeta {
 
 /** When the files of a pool's Iceberg table are made: when somebody asks, or after each commit. */
 export type IcebergMode = 'lazy' | 'eager';
+/** How an Iceberg table holds fields of several kinds of values: in a column for each, or in one of variants. */
+export type IcebergMapping = 'typed' | 'variant';
 /** Paths of the fields that tell records apart: those that have the same values of them are one record's versions. */
 export type Identity = readonly (readonly string[])[];
 /** What a pool is. Its name can change, whether it is an Iceberg table, and its identity. */
@@ -58,6 +60,8 @@ export interface PoolConfig {
   readonly threshold: number;
   /** Absent: it is no Iceberg table. */
   readonly iceberg?: IcebergMode;
+  /** Absent: `typed`. */
+  readonly icebergMapping?: 'variant';
   /** Absent: records are compared as whole values. */
   readonly identity?: Identity;
 }
@@ -307,6 +311,8 @@ export interface CreatePoolRequest {
   /** Default 524288000; 0 means the default. */
   readonly threshold?: number;
   readonly iceberg?: IcebergMode;
+  /** Default: typed. */
+  readonly icebergMapping?: IcebergMapping;
   /** Default: none; an empty list means none too. */
   readonly identity?: Identity;
 }
@@ -781,6 +787,7 @@ export type LakeFact =
       readonly seekStride: number;
       readonly threshold: number;
       readonly iceberg?: IcebergMode;
+      readonly icebergMapping?: 'variant';
       readonly identity?: Identity;
     }
   /** `move`: a branch went from that commit, or was deleted. */

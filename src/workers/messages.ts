@@ -13,6 +13,7 @@ import { hintOfAll } from '../query/parse/advice.ts';
 import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse/error.ts';
 import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
 import type { TableColumn } from '../iceberg/columns.ts';
+import type { Mapping } from '../iceberg/kinds.ts';
 import type { GivenColumns, RenderedFile, WantedColumns } from '../iceberg/render.types.ts';
 import type {
   CommitNote,
@@ -122,6 +123,7 @@ export type TaskRequest =
       readonly kind: 'render';
       readonly objects: readonly ObjectMeta[];
       readonly isMerged: boolean;
+      readonly mapping: Mapping;
       readonly table: readonly TableColumn[];
     }
   | { readonly kind: 'compile'; readonly text: string; readonly indexBase?: 0 | 1 }

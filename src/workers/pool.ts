@@ -193,11 +193,11 @@ class Workers implements WorkerPool {
     );
   }
 
-  render({ objects, isMerged, table, register, signal }: RenderRequest): Promise<RenderedFile> {
+  render({ objects, isMerged, mapping, table, register, signal }: RenderRequest): Promise<RenderedFile> {
     const session = this.scheduler.session();
     session.renderFor(register);
     return this.scheduler.outcome<RenderedFile>(
-      { kind: 'render', objects, isMerged, table },
+      { kind: 'render', objects, isMerged, mapping, table },
       session,
       signal ? { signal } : {},
     );

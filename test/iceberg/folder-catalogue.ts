@@ -77,7 +77,7 @@ export const folderCatalogue = (
         .slice(0, 32);
       return etag === `"${digest}"` ? ('unchanged' as const) : { etag: `"${digest}"`, location, json, config: {} };
     },
-    describe: async () => ({ setting: 'eager' as const, columns: [] }),
+    describe: async () => ({ setting: 'eager' as const, mapping: 'typed' as const, columns: [] }),
     file: async (path: string) => {
       if (!existsSync(join(folder, path))) return undefined;
       return {

@@ -2,6 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
 import type {
+  IcebergMapping,
   IcebergMode,
   Id,
   Identity,
@@ -68,8 +69,13 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
   },
   'set pool': async ({ lake }, step) => {
     const iceberg = step['iceberg'] as IcebergMode | 'off' | undefined;
+    const icebergMapping = step['iceberg mapping'] as IcebergMapping | undefined;
     const identity = step['identity'] as Identity | undefined;
-    await lake.setPool(text(step, 'set pool'), { ...(iceberg && { iceberg }), ...(identity && { identity }) });
+    await lake.setPool(text(step, 'set pool'), {
+      ...(iceberg && { iceberg }),
+      ...(icebergMapping && { icebergMapping }),
+      ...(identity && { identity }),
+    });
     return {};
   },
   'delete pool': async ({ lake }, step) => {

@@ -4,7 +4,8 @@
  * speak of them; `none` is no commit at all.
  *
  * What is done:
- * - `create pool: p` (`order`, `keys`, `threshold`), `rename pool: p` `to: q`, `set pool: p` (`iceberg: lazy`, `identity: [[id]]`),
+ * - `create pool: p` (`order`, `keys`, `threshold`), `rename pool: p` `to: q`, `set pool: p`
+ *   (`iceberg: lazy`, `iceberg mapping: variant`, `identity: [[id]]`),
  *   `delete pool: p`
  * - `load: <rows>` `into: p@main` (`pad`: characters of noise that each row gets; `breaks: true`: the body ends in the
  *   middle)

@@ -17,7 +17,7 @@ export const jsonString = (text: string): string => {
  * The text of a map's key: strings and enum symbols as they are, everything else as SUP; no decorator tells the union
  * or the primitive type of the key.
  */
-const jsonKey = (key: Value): string => {
+export const jsonKey = (key: Value): string => {
   let { type } = key;
   while (type.kind === 'named') type = type.inner;
   if (type === types.string) return key.data as string;

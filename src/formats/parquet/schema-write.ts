@@ -71,7 +71,11 @@ const addContent = (
   const { elements } = place;
   switch (type.kind) {
     case 'struct':
-      elements.push({ ...head, num_children: type.fields.length });
+      elements.push({
+        ...head,
+        num_children: type.fields.length,
+        ...(type.meaning === 'variant' && { logical_type: { type: 'VARIANT' } }),
+      });
       return { kind: 'struct', fields: type.fields.map((f) => addNode(f, place)) };
     case 'list':
     case 'fixed-list': {

@@ -407,9 +407,10 @@ const icebergColumnType = recordType([
   { name: 'note', type: types.string, optional: true },
 ]);
 /** A pool as an Iceberg table. `table`: its name in the catalogue. */
-export const icebergValue = ({ setting, columns }: IcebergDescription, table: string): Value =>
+export const icebergValue = ({ setting, mapping, columns }: IcebergDescription, table: string): Value =>
   record({
     setting: stringValue(setting),
+    mapping: stringValue(mapping),
     table: stringValue(table),
     columns: {
       type: arrayType(icebergColumnType),

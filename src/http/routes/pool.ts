@@ -1,7 +1,7 @@
 /** Pools: create, rename, delete, figures; and the branches that are made on them. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { IcebergMode, SortOrder } from '../../lake/lake.types.ts';
+import type { IcebergMapping, IcebergMode, SortOrder } from '../../lake/lake.types.ts';
 import { base62 } from '../../lake/ksuid.ts';
 import { boolParameter, boolSchema, checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
 import { branchValue, createdValue, icebergValue, identityValue, statsValue } from '../bodies/records.ts';
@@ -72,13 +72,23 @@ export const poolRoutes: readonly Route[] = [
       'order-unknown',
       'size-negative',
       'iceberg-unknown',
+      'iceberg-mapping-unknown',
       'identity-invalid',
       'identity-long',
     ],
     handler: async (call) => {
-      const { name, layout, thresh: threshold, seek_stride: seekStride, iceberg, identity } = await call.body();
+      const {
+        name,
+        layout,
+        thresh: threshold,
+        seek_stride: seekStride,
+        iceberg,
+        iceberg_mapping: icebergMapping,
+        identity,
+      } = await call.body();
       checkIdentity(identity ?? undefined);
       const mode = icebergOf(iceberg);
+      const mapping = mappingOf(icebergMapping);
       const order = orderOf(layout?.order);
       const keys = layout?.keys;
       if (!name) throw new LakeError('pool-name-missing');
@@ -92,6 +102,7 @@ export const poolRoutes: readonly Route[] = [
         ...(threshold !== undefined && { threshold }),
         ...(seekStride !== undefined && { seekStride }),
         ...(mode !== undefined && mode !== 'off' && { iceberg: mode }),
+        ...(mapping && { icebergMapping: mapping }),
         ...(identity && { identity }),
       });
       return sendValue(call.reply, createdValue(pool, branch), call.response);
@@ -113,6 +124,7 @@ export const poolRoutes: readonly Route[] = [
     examples: {
       'A new name': { name: 'films' },
       'An Iceberg table': { iceberg: 'lazy' },
+      'An Iceberg table with variants': { iceberg: 'lazy', iceberg_mapping: 'variant' },
       'An identity': { identity: [['id']] },
     },
     answers: { 204: { text: 'It is so.' } },
@@ -125,15 +137,17 @@ export const poolRoutes: readonly Route[] = [
       'view-exists',
       'name-long',
       'iceberg-unknown',
+      'iceberg-mapping-unknown',
       'identity-invalid',
       'identity-long',
     ],
     handler: async (call) => {
-      const { name, iceberg, identity } = await call.body();
+      const { name, iceberg, iceberg_mapping: icebergMapping, identity } = await call.body();
       const { lake, config, identities } = call.service;
       checkIdentity(identity ?? undefined);
       const mode = icebergOf(iceberg);
-      const isSet = mode !== undefined || identity !== undefined;
+      const mapping = mappingOf(icebergMapping);
+      const isSet = mode !== undefined || mapping !== undefined || identity !== undefined;
       if (!name && (name !== undefined || !isSet)) throw new LakeError('pool-name-missing');
       if (name) checkName('pool', name, config.nameBytesMax);
       const { id } = lake.pool(call.params.pool).config;
@@ -141,6 +155,7 @@ export const poolRoutes: readonly Route[] = [
       if (isSet)
         await lake.setPool(base62(id), {
           ...(mode && { iceberg: mode }),
+          ...(mapping && { icebergMapping: mapping }),
           ...(identity !== undefined && { identity: identity ?? [] }),
         });
       if (identity) identities.begin(lake.pool(base62(id)));
@@ -289,6 +304,10 @@ const checkSize = (name: string, bytes = 0): void => {
 const icebergOf = (text: string | undefined): IcebergMode | 'off' | undefined => {
   if (text === undefined || text === 'off' || text === 'lazy' || text === 'eager') return text;
   throw new LakeError('iceberg-unknown', { value: text });
+};
+const mappingOf = (text: string | undefined): IcebergMapping | undefined => {
+  if (text === undefined || text === 'typed' || text === 'variant') return text;
+  throw new LakeError('iceberg-mapping-unknown', { value: text });
 };
 
 const orderOf = (text: string | undefined): SortOrder | undefined => {

@@ -166,11 +166,12 @@ export class Pools {
   }
   async set(id: Id, settings: PoolSettings): Promise<readonly LakeEvent[]> {
     const face = this.withId(id);
-    const { iceberg: oldMode, identity: oldIdentity, ...rest } = face.config;
-    const { iceberg = oldMode, identity = oldIdentity } = settings;
+    const { iceberg: oldMode, icebergMapping: oldMapping, identity: oldIdentity, ...rest } = face.config;
+    const { iceberg = oldMode, icebergMapping = oldMapping, identity = oldIdentity } = settings;
     const after: PoolConfig = {
       ...rest,
       ...(iceberg && iceberg !== 'off' && { iceberg }),
+      ...(icebergMapping === 'variant' && { icebergMapping }),
       ...(identity?.length && { identity }),
     };
     if (after.identity) await this.parts.stores().tables.raiseVersion(identityVersion);
@@ -218,5 +219,6 @@ const configOf = (id: Id, tsNs: bigint, request: CreatePoolRequest): PoolConfig 
   seekStride: request.seekStride || seekStrideDefault,
   threshold: request.threshold || thresholdDefault,
   ...(request.iceberg && { iceberg: request.iceberg }),
+  ...(request.icebergMapping === 'variant' && { icebergMapping: request.icebergMapping }),
   ...(request.identity?.length && { identity: request.identity }),
 });

@@ -96,6 +96,7 @@ interface PoolRow {
   seekStride: number;
   threshold: number;
   iceberg?: IcebergMode;
+  icebergMapping?: 'variant';
   identity?: Identity;
 }
 /**
@@ -111,6 +112,7 @@ export const encodePool = (pool: PoolConfig): Buffer =>
     seekStride: pool.seekStride,
     threshold: pool.threshold,
     iceberg: pool.iceberg,
+    icebergMapping: pool.icebergMapping,
     identity: pool.identity,
   });
 /** The pool of a row of `pools`. @throws table-corrupt */
@@ -127,6 +129,7 @@ export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
       seekStride: row.seekStride,
       threshold: row.threshold,
       ...(row.iceberg && { iceberg: row.iceberg }),
+      ...(row.icebergMapping && { icebergMapping: row.icebergMapping }),
       ...(row.identity && { identity: row.identity }),
     };
   });

@@ -18,27 +18,14 @@ type RenderTask = Extract<TaskRequest, { kind: 'render' }>;
 /** Writes one file with all of these objects, each a Parquet file of its own in there, or one of them all. */
 export const runRender = async (
   task: Task,
-  { objects, isMerged, table }: RenderTask,
+  request: RenderTask,
   store: ObjectStore,
   files: ObjectStore,
 ): Promise<RenderedFile> => {
-  const wanted: (readonly TableColumn[])[] = [];
-  const sources: Source[] = [];
-  const known = new ColumnSet(table);
-  // Of many, which are small, each is read once.
-  const areKept = objects.length > 1 && objects.reduce((n, { size }) => n + size, 0) <= keptBytesMax;
-  for (const meta of objects) {
-    const survey = new Survey(known, table.length);
-    const kept: Vector[] = [];
-    await eachBlock(task, await opened(meta, store), (rows) => {
-      survey.add(rows);
-      if (areKept) kept.push(rows);
-    });
-    wanted.push(survey.columns());
-    sources.push(areKept ? kept : async () => opened(meta, store));
-  }
-  const given = await task.call({ kind: 'columns', wanted: { known: table.length, objects: wanted } });
-  const all = new ColumnSet(given.table);
+  const { objects, isMerged, mapping } = request;
+  const sources: Source[] = objects.map((meta) => async () => opened(meta, store));
+  const given = await surveyed(task, request, sources);
+  const all = new ColumnSet(given.table, mapping);
   const file = newId();
   const sink = files.create(file);
   const parts: RenderedPart[] = [];
@@ -49,8 +36,8 @@ export const runRender = async (
       parts.push({ at, figures });
       at += figures.bytes;
     };
-    if (isMerged) await write(sources, new Set(given.objects.flat()));
-    else for (const [i, source] of sources.entries()) await write([source], given.objects[i] ?? []);
+    if (isMerged) await write(sources, new Set(given.ids.flat()));
+    else for (const [i, source] of sources.entries()) await write([source], given.ids[i] ?? []);
     task.signal.throwIfAborted();
   } catch (error) {
     await sink.abort();
@@ -64,6 +51,34 @@ export const runRender = async (
 const keptBytesMax = 8 << 20;
 /** The rows of an object: those that are in memory, or where they are read. */
 type Source = readonly Vector[] | (() => Promise<ObjectReader>);
+
+/** The table's columns, and the ids of those that each object is to have. Of many small objects, each is read once. */
+const surveyed = async (
+  task: Task,
+  { objects, mapping, table }: RenderTask,
+  sources: Source[],
+): Promise<{ readonly table: readonly TableColumn[]; readonly ids: readonly (readonly number[])[] }> => {
+  const areKept = objects.length > 1 && objects.reduce((n, { size }) => n + size, 0) <= keptBytesMax;
+  for (let known = table; ; ) {
+    const set = new ColumnSet(known, mapping);
+    const surveys: Survey[] = [];
+    for (const [i, source] of sources.entries()) {
+      const survey = new Survey(set, known.length);
+      const kept: Vector[] = [];
+      await eachRows(task, source, (rows) => {
+        survey.add(rows);
+        if (areKept) kept.push(rows);
+      });
+      if (areKept) sources[i] = kept;
+      surveys.push(survey);
+    }
+    const wanted = { known: known.length, objects: surveys.map((survey) => survey.columns()) };
+    const given = await task.call({ kind: 'columns', wanted });
+    if (given.objects) return { table: given.table, ids: given.objects };
+    // Others were quicker, and there are more columns than before: it cannot go on for ever.
+    known = given.table;
+  }
+};
 
 const writeParquet = async (
   task: Task,
@@ -80,11 +95,7 @@ const writeParquet = async (
   };
   for (const source of sources) {
     writer.next();
-    if (typeof source === 'function') await eachBlock(task, await source(), add);
-    else
-      working(task.signal, () => {
-        source.forEach(add);
-      });
+    await eachRows(task, source, add);
   }
   working(task.signal, () => {
     give(writer.end());
@@ -93,6 +104,13 @@ const writeParquet = async (
   return writer.figures();
 };
 
+const eachRows = async (task: Task, source: Source, take: (rows: Vector) => void): Promise<void> => {
+  if (typeof source === 'function') await eachBlock(task, await source(), take);
+  else
+    working(task.signal, () => {
+      source.forEach(take);
+    });
+};
 const eachBlock = async (task: Task, reader: ObjectReader, take: (rows: Vector) => void): Promise<void> => {
   for (let block = 0; block < reader.blocks.length; block++) {
     const rows = await reader.read(block);

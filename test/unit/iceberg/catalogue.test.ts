@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Pool } from '../../../src/lake/lake.types.ts';
-import { type Rendition, mappingVersion, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
+import { type Rendition, mappingVersions, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
 import { type Snapshot, chainOf, snapshotId, snapshotsOf, tellDistinct } from '../../../src/iceberg/snapshots.ts';
 import { Table } from '../../../src/iceberg/table.ts';
 import { convert } from '../../support/convert.ts';
@@ -129,7 +129,7 @@ test('commits whose ids come to be the same are not taken for one snapshot', asy
   const lake = await openTableLake(await folder());
   const pool = await poolOf(lake);
   for (const from of [0, 1, 2]) await lake.load(pool, rows(from, from + 1));
-  const table = new Table(lake.lake.derived('p'), {
+  const table = new Table(lake.lake.derived('p'), 'typed', {
     render: () => Promise.reject(new Error('nothing is made')),
     take: (work) => work(),
   });
@@ -315,7 +315,7 @@ describe('files in the making', () => {
     const derived = before.lake.derived('p');
     const [{ object, rendition }] = [...renditionsOf(derived)] as [{ object: string; rendition: Rendition }];
     const { mapping, ...old } = rendition;
-    expect(mapping).toBe(mappingVersion);
+    expect(mapping).toBe(mappingVersions.typed);
     await derived.write([renditionRow(object, old)]);
     await before.close();
     const again = await openTableLake(directory);
@@ -358,4 +358,33 @@ test('a pool that is wanted at once has its files without being asked for', asyn
     });
   }
   expect(await checkAll(lake, pool)).toBe(1);
+});
+
+test('another mapping is another table, of format version 3, and files of both are served by their own names', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  await lake.load(pool, '{ts:1,a:1} {ts:2,a:"x"}');
+  const typed = await loaded(lake.catalogue, 'p');
+  await lake.lake.setPool('p', { icebergMapping: 'variant' });
+  const variant = await loaded(lake.catalogue, 'p');
+  expect(variant['table-uuid']).not.toBe(typed['table-uuid']);
+  expect(JSON.parse(variant.answer.json)).toMatchObject({ 'format-version': 3, 'next-row-id': 0 });
+  expect(JSON.parse(typed.answer.json)).toMatchObject({ 'format-version': 2 });
+  const typesOf = ({ schemas }: typeof typed): readonly string[] =>
+    schemas.at(-1)!.fields.map(({ name, type }) => `${name} ${String(type)}`);
+  expect([typesOf(typed), typesOf(variant)]).toEqual([
+    ['ts long', 'a long', 'a__string string'],
+    ['ts long', 'a variant'],
+  ]);
+  const [own] = await entriesOf(lake.catalogue, variant.snapshots.at(-1)!);
+  expect(own!.rows).toBe(2);
+  await expect(entriesOf(lake.catalogue, typed.snapshots.at(-1)!)).rejects.toThrow('is not there');
+  await lake.lake.setPool('p', { icebergMapping: 'typed' });
+  const again = await loaded(lake.catalogue, 'p');
+  expect(again['table-uuid']).toBe(typed['table-uuid']);
+  expect(liveIn(await entriesOf(lake.catalogue, again.snapshots.at(-1)!))).toHaveLength(1);
+  // A start keeps the files of both.
+  await lake.catalogue.sweep(Date.now());
+  await lake.lake.setPool('p', { icebergMapping: 'variant' });
+  expect(await entriesOf(lake.catalogue, (await loaded(lake.catalogue, 'p')).snapshots.at(-1)!)).toEqual([own]);
 });

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { parquetRead } from 'hyparquet';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MergedFiles, mergedAtOnce, mergePlans } from '../../../src/iceberg/merged.ts';
-import { mappingVersion, mergedOf } from '../../../src/iceberg/rows.ts';
+import { mappingVersions, mergedOf } from '../../../src/iceberg/rows.ts';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
@@ -166,7 +166,7 @@ describe('what becomes of merged files', () => {
     const { snapshots } = await settled(last, 2);
     const head = await filesOf(last, snapshots.at(-1)!);
     expect(head.filter(isMerged)).toHaveLength(1);
-    expect(head.find(isMerged)!.path).toContain(`merged/0000000002-${mappingVersion}.parquet`);
+    expect(head.find(isMerged)!.path).toContain(`merged/0000000002-${mappingVersions.typed}.parquet`);
     expect(rowsIn(head)).toBe(40);
   });
 

@@ -1,0 +1,58 @@
+/** The tables of a lake's pools, each opened once; a pool whose mapping changes is another table from then on. */
+import { base62, parseId } from '../lake/ksuid.ts';
+import type { Id, Lake, PoolConfig } from '../lake/lake.types.ts';
+import type { Mapping } from './kinds.ts';
+import { poolOf } from './rows.ts';
+import type { MappedPool } from './sweep.ts';
+import { type RenderTurns, Table } from './table.ts';
+
+const mappings = ['typed', 'variant'] as const satisfies readonly Mapping[];
+
+/** How a pool is mapped, if it is a table. */
+export const mappingOf = ({ icebergMapping }: Pick<PoolConfig, 'icebergMapping'>): Mapping => icebergMapping ?? 'typed';
+
+export class OpenTables {
+  private readonly lake: Pick<Lake, 'pools' | 'derived'>;
+  private readonly turns: RenderTurns;
+  private readonly open = new Map<string, Table>();
+
+  constructor(lake: Pick<Lake, 'pools' | 'derived'>, turns: RenderTurns) {
+    this.lake = lake;
+    this.turns = turns;
+  }
+
+  get isEmpty(): boolean {
+    return this.open.size === 0;
+  }
+  /** Those that are tables. */
+  pools(): readonly PoolConfig[] {
+    return this.lake.pools().filter(({ iceberg }) => iceberg !== undefined);
+  }
+  /** All pools with what there is of each mapping: what was a table once has files too. */
+  mapped(): readonly MappedPool[] {
+    return this.lake.pools().flatMap(({ id }) => {
+      const pool = this.lake.derived(base62(id));
+      return mappings.map((mapping) => ({ pool: poolOf(pool, mapping), mapping }));
+    });
+  }
+
+  /** Undefined: there is no such pool, or it is no table. */
+  find(reference: string): Table | undefined {
+    const id = parseId(reference);
+    const config = this.lake.pools().find((pool) => pool.id === id || pool.name === reference);
+    if (!config?.iceberg) return undefined;
+    const mapping = mappingOf(config);
+    const known = this.opened(config.id, mapping);
+    if (known) return known;
+    const table = new Table(poolOf(this.lake.derived(base62(config.id)), mapping), mapping, this.turns);
+    this.open.set(keyOf(config.id, mapping), table);
+    return table;
+  }
+  opened(pool: Id, mapping: Mapping): Table | undefined {
+    return this.open.get(keyOf(pool, mapping));
+  }
+  forget(pool: Id): void {
+    for (const mapping of mappings) this.open.delete(keyOf(pool, mapping));
+  }
+}
+const keyOf = (pool: Id, mapping: Mapping): string => `${pool} ${mapping}`;
