@@ -535,7 +535,7 @@ const iceberg = Type.String({
 const icebergMapping = Type.String({
   enum: ['typed', 'variant'],
   description:
-    'Where a table has fields of several kinds of values: `typed` (default): each kind in a column of its own; `variant`: in one column of variants, for engines that read format version 3. Another mapping is another table, whose files are made anew.',
+    'Where a table has fields of several kinds of values: `typed` (default): each kind in a column of its own; `variant`: in one column of variants, for engines that read format version 3. Another mapping is another table, whose files are made then.',
 });
 const identity = Type.Union([
   Type.Array(Type.Array(Type.String()), {
