@@ -1,6 +1,6 @@
 /**
- * `npm run test:bucket [URL] [FILES]`: the tests of recorded cases and exchanges, endpoints, clients and laws with their
- * lakes in a bucket (support/test-store.ts): of a small store in each process, or of the store at URL, which has a
+ * `npm run test:bucket [URL] [FILES]`: the tests of recorded cases and exchanges, endpoints, clients, laws and pages with
+ * their lakes in a bucket (support/test-store.ts): of a small store in each process, or of the store at URL, which has a
  * bucket `lakes` and the user `key`, `secret`; with `versitygw` of one that is started for it.
  */
 import { spawn } from 'node:child_process';
@@ -19,6 +19,7 @@ const files = [
   'test/client',
   'test/clients',
   'test/laws',
+  'test/browser',
 ];
 const [where = '', ...chosen] = process.argv.slice(2).sort((a, b) => Number(isStore(b)) - Number(isStore(a)));
 function isStore(word: string): boolean {
