@@ -162,7 +162,7 @@ describe('a replica', () => {
       await load(writer, n);
       wanted.push(String(n));
     }
-    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000003')).toBe(false));
+    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000006')).toBe(false));
     const third = await openReplica(folder, proxy.endpoint);
     await level(writer, third.lake);
     expect((await keysAt(third.lake, 'p', 'main')).toSorted((a, b) => Number(a) - Number(b))).toEqual(wanted);
@@ -241,7 +241,7 @@ describe('a replica', () => {
     const { faultOf } = proxy;
     proxy.faultOf = () => 'reset';
     for (let n = 2; n <= 60; n++) await load(writer, n);
-    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000006')).toBe(false));
+    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000009')).toBe(false));
     proxy.faultOf = faultOf;
     await until(() =>
       expect(follower.figures().ended).toContain(', and the log there begins behind it: start it again'),

@@ -46,9 +46,14 @@ export interface StoredLake {
 export const openStored = async (
   directory: string,
   endpoint: string,
-  options: Partial<StoreOptions> & { readonly lake?: Partial<LakeOptions>; readonly prefix?: string } = {},
+  options: Partial<StoreOptions> & {
+    readonly lake?: Partial<LakeOptions>;
+    readonly prefix?: string;
+    readonly retryMsMax?: number;
+  } = {},
 ): Promise<StoredLake> => {
-  const address = addressAt(endpoint, options.prefix);
+  const { prefix, retryMsMax } = options;
+  const address = { ...addressAt(endpoint, prefix), ...(retryMsMax !== undefined && { retryMsMax }) };
   const bucket = openBucket(address);
   const objects = openLakeObjects(directory, address, 'main');
   const faults: unknown[] = [];

@@ -1,9 +1,11 @@
 /**
- * The copy of a lake in a bucket: puts objects and then the segments of the log that name them, one segment after the
- * other; a base from time to time; and takes away what nobody needs.
+ * The copy of a lake in a bucket: puts objects and then the segments of the log that name them; a base from time to
+ * time; and takes away what nobody needs.
  *
  * Invariants:
- * - A segment is put when all data objects that it names are in the bucket, and all segments before it.
+ * - A segment is put when all data objects that it names are in the bucket. Where commits wait for the bucket several
+ *   are on their way side by side: each counts when all before it are there, and is put again with the same bytes until
+ *   then, since those behind it have its sum.
  * - A put that is refused since another segment is there ends all writing: that one's writer is the lake's now.
  * - What the bucket has is a beginning of the lake's own log, so that the copy is a lake at each of its segments.
  * - What cannot be put is tried again for as long as the service runs; what waits for it is bounded, or read from the
@@ -30,6 +32,7 @@ import { writeBaseFile } from './base-file.ts';
 import { type CacheLimits, ObjectCache } from './cache.ts';
 import { acknowledgedAlone, lostText, OwnLease, waitForLease } from './lease.ts';
 import {
+  fenceSkips,
   markFolder,
   markOf,
   noTip,
@@ -38,11 +41,20 @@ import {
   putFence,
   removalsOf,
   type StoreAck,
+  type Tip,
   type Writer,
 } from './open-bucket.ts';
 import { pruneLog } from './prune.ts';
 import { type RoleOptions, StoreRole } from './role.ts';
-import { baseKey, encodeSegment, getSegment, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
+import {
+  baseKey,
+  encodeSegment,
+  getSegment,
+  type SegmentHead,
+  segmentKey,
+  segmentsAhead,
+  whoWrote,
+} from './segments.ts';
 import type { AttachedLake, LakeStore, StoreFigures } from './store.types.ts';
 import { sweepObjects } from './sweep.ts';
 
@@ -84,11 +96,20 @@ const baseBytesMinDefault = 4 << 20;
 const leaseMsDefault = 10_000;
 const sweepDelayDefault = 60_000;
 
+/** A record that is in no segment yet. */
 interface Held {
   readonly place: LogPlace;
   readonly changes: readonly Change[];
   readonly bytes: number;
   readonly addedAt: number;
+}
+
+/** A segment that is on its way. `tip`: what it makes the newest one. */
+interface Sent {
+  readonly head: SegmentHead;
+  readonly bytes: Buffer;
+  readonly tip: Tip;
+  readonly taken: readonly Held[];
 }
 
 export const openLakeStore = (options: StoreOptions): LakeStore => new LakeCopy(options);
@@ -125,8 +146,16 @@ class LakeCopy implements LakeStore {
   private lake: AttachedLake | undefined;
   private cache: ObjectCache | undefined;
   private tip = noTip;
-  /** Of the last record that the bucket has: where the log is read from again. */
+  /** Of the last record that the bucket has. */
   private place!: LogPlace;
+  /** In their order; what `formed` is the last of. */
+  private sent: Sent[] = [];
+  private formed = noTip;
+  /** Of the last record that is in a segment: where the log is read from again. */
+  private formedPlace!: LogPlace;
+  private confirming: Promise<void> = Promise.resolve();
+  /** Told when one of `sent` is there. */
+  private roomCame: () => void = () => undefined;
   private newest!: LogPlace;
   private held: Held[] = [];
   private heldBytes = 0;
@@ -204,6 +233,8 @@ class LakeCopy implements LakeStore {
       ? tip
       : ((await putFence(this.bucket, this.writer, log.identity.lake.toString('hex'), begin, begins)) ??
         (await this.lost(begin.segment + 1)));
+    const fence = this.tip.segment - fenceSkips;
+    this.formed = this.tip;
     this.role.send({ type: 'fence put' });
     killPoint('store: fenced');
     markFolder(directory, { store: this.bucket.name, ack: this.options.ack, writer: this.writer.id });
@@ -218,7 +249,7 @@ class LakeCopy implements LakeStore {
     if (begins !== undefined || this.opened.lacksBase) await this.copyWhole();
     await this.settled();
     this.removeGone();
-    this.sweepLater(this.tip.segment);
+    this.sweepLater(fence);
   }
   private sweepLater(segment: number): void {
     const { graceMs, noted, sweepDelayMs = sweepDelayDefault } = this.options;
@@ -251,6 +282,7 @@ class LakeCopy implements LakeStore {
     const { log, directory } = this.lake!;
     const { last } = this.tip;
     this.place = log.place;
+    this.formedPlace = log.place;
     if (log.place.number === last) return;
     this.held = [];
     let found: LogPlace | undefined;
@@ -263,6 +295,7 @@ class LakeCopy implements LakeStore {
       this.place = found ?? { ...log.place, number: last, segment: 0, at: 0, end: 0 };
       break;
     }
+    this.formedPlace = this.place;
     this.behindSince = performance.now();
     this.go();
   }
@@ -295,7 +328,7 @@ class LakeCopy implements LakeStore {
     this.newest = place;
     this.behindSince ??= performance.now();
     // What is not held is read from the log: all behind the last that is.
-    const follows = this.held.length > 0 ? this.held.at(-1)!.place : this.place;
+    const follows = this.held.length > 0 ? this.held.at(-1)!.place : this.formedPlace;
     if (follows.number === place.number - 1 && this.heldBytes + bytes <= heldBytesMax) {
       this.held.push({ place, changes, bytes, addedAt: performance.now() });
       this.heldBytes += bytes;
@@ -319,20 +352,34 @@ class LakeCopy implements LakeStore {
     });
   }
   private async run(): Promise<void> {
-    while (!this.role.fence && this.tip.last < this.newest.number) {
-      if (!this.waits && !this.closing.signal.aborted && this.waiting.length === 0)
-        await later(gatherMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+    const { signal } = this.closing;
+    while (!this.role.fence && this.formed.last < this.newest.number) {
+      if (!this.waits && !signal.aborted && this.waiting.length === 0)
+        await later(gatherMs, undefined, { signal, ref: false }).catch(() => undefined);
       try {
-        await this.putNext();
-        this.role.answered('log');
-        this.role.answered('lease');
+        await this.room();
+        if (this.role.fence || this.isOver) return;
+        await this.sendNext();
       } catch (fault) {
-        if (this.role.fence) return;
-        if (this.role.away('log', fault)) this.lake!.report(fault);
-        if (this.closing.signal.aborted) return;
-        await later(retryMs, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
+        if (!(await this.mayRetry(fault))) return;
       }
     }
+  }
+  /** Resolves when one more may be on its way. */
+  private async room(): Promise<void> {
+    while (this.sent.length >= (this.waits ? segmentsAhead : 1) && !this.role.fence && !this.isOver)
+      await new Promise<void>((resolve) => {
+        this.roomCame = resolve;
+      });
+  }
+  /** After a while; false: it is not to be tried again. */
+  private async mayRetry(fault: unknown): Promise<boolean> {
+    const { signal } = this.closing;
+    if (this.role.fence) return false;
+    if (this.role.away('log', fault)) this.lake!.report(fault);
+    if (signal.aborted) return false;
+    await later(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
+    return true;
   }
 
   /** The next segment's records: what is held, else from the log. */
@@ -349,10 +396,10 @@ class LakeCopy implements LakeStore {
   }
   private readHeld(): void {
     const { directory } = this.lake!;
-    const records = logRecords(directory, this.place.segment === 0 ? undefined : this.place);
+    const records = logRecords(directory, this.formedPlace.segment === 0 ? undefined : this.formedPlace);
     for (let next = records.next(); !next.done; next = records.next()) {
       const { number, place, changes } = next.value;
-      if (!place || number <= this.tip.last || number > this.newest.number) continue;
+      if (!place || number <= this.formed.last || number > this.newest.number) continue;
       const bytes = changesLength(changes);
       if (this.held.length > 0 && this.heldBytes + bytes > heldBytesMax) return;
       this.held.push({ place, changes, bytes, addedAt: performance.now() });
@@ -360,13 +407,13 @@ class LakeCopy implements LakeStore {
     }
   }
 
-  private async putNext(): Promise<void> {
+  private async sendNext(): Promise<void> {
     let taken = this.next(false);
     const missing = await this.putNamed(taken);
     // One that went already: the records that say so go along, or a lake would have a commit without its objects.
     if (missing) taken = this.next(true);
-    if (taken.length === 0) throw new Error(`the log does not have record ${this.tip.last + 1} any more`);
-    await this.putSegment(taken);
+    if (taken.length === 0) throw new Error(`the log does not have record ${this.formed.last + 1} any more`);
+    this.send(taken);
   }
   /** Puts the objects that records name; true if a file is not there since it was removed. */
   private async putNamed(records: readonly Held[]): Promise<boolean> {
@@ -387,37 +434,73 @@ class LakeCopy implements LakeStore {
     await this.bucket.putFile(objectKey(id), objectPath(this.lake!.directory, id));
     killPoint('store: object put');
   }
-  private async putSegment(taken: readonly Held[]): Promise<void> {
+  private send(taken: readonly Held[]): void {
     const { log } = this.lake!;
     const { place } = taken.at(-1)!;
+    const segment = this.formed.segment + 1;
+    const known = this.tip.segment;
     const head: SegmentHead = {
       lake: log.identity.lake.toString('hex'),
-      segment: this.tip.segment + 1,
-      before: this.tip.sum,
+      segment,
+      before: this.formed.sum,
       writer: this.writer.id,
       address: this.writer.address,
       at: Date.now(),
-      first: this.tip.last + 1,
+      first: this.formed.last + 1,
       last: place.number,
       digest: place.digest.toString('hex'),
+      ...(known !== segment - 1 && { known }),
     };
-    const records = taken.map(({ changes }) => changes);
-    const { bytes, sum } = encodeSegment(head, records);
-    if (!(await this.bucket.putNew(segmentKey(head.segment), bytes))) await this.lost(head.segment);
+    const { bytes, sum } = encodeSegment(
+      head,
+      taken.map(({ changes }) => changes),
+    );
+    this.formed = { segment, sum, last: head.last, digest: head.digest };
+    this.formedPlace = place;
+    this.held.splice(0, taken.length);
+    this.heldBytes -= taken.reduce((all, { bytes: each }) => all + each, 0);
+    const sent = { head, bytes, tip: this.formed, taken };
+    this.sent.push(sent);
+    const putting = this.put(sent);
+    this.confirming = this.confirming.then(async () => this.confirm(sent, await putting));
+  }
+  /** Until it is there, or another one's is; undefined: it is not tried any more. */
+  private async put({ head, bytes }: Sent): Promise<boolean | undefined> {
+    for (;;) {
+      try {
+        return await this.bucket.putNew(segmentKey(head.segment), bytes);
+      } catch (fault) {
+        if (!(await this.mayRetry(fault))) return undefined;
+      }
+    }
+  }
+  /** What became of the first of those on their way. */
+  private async confirm({ head, bytes, tip, taken }: Sent, isPut: boolean | undefined): Promise<void> {
+    try {
+      if (isPut === undefined || this.role.fence || this.isOver) this.isOver = true;
+      else if (isPut) this.confirmed({ head, bytes, tip, taken });
+      else await this.lost(head.segment);
+    } catch (fault) {
+      if (!this.role.fence) this.lake!.report(fault);
+    } finally {
+      this.roomCame();
+    }
+  }
+  private confirmed({ head, bytes, tip, taken }: Sent): void {
     killPoint('store: segment put');
-    this.tip = { segment: head.segment, sum, last: head.last, digest: head.digest };
-    this.place = place;
+    this.role.answered('log');
+    this.role.answered('lease');
+    this.tip = tip;
+    this.place = taken.at(-1)!.place;
+    this.sent.shift();
     this.sinceBase += bytes.length + segmentWorth;
-    this.drop(taken);
+    const next = this.sent[0]?.taken[0] ?? this.held[0];
+    this.behindSince = tip.last === this.newest.number ? undefined : (next?.addedAt ?? this.behindSince);
+    const records = taken.map(({ changes }) => changes);
     this.gone.push(...removalsOf({ head, records }));
     for (const changes of records) for (const id of namedFiles(changes)) this.early.delete(id);
     this.tellSettled();
     if (this.sinceBase > (this.options.baseBytesMin ?? baseBytesMinDefault) + this.baseBytes) this.makeBaseSoon();
-  }
-  private drop(taken: readonly Held[]): void {
-    this.held.splice(0, taken.length);
-    this.heldBytes -= taken.reduce((sum, { bytes }) => sum + bytes, 0);
-    this.behindSince = this.tip.last === this.newest.number ? undefined : (this.held[0]?.addedAt ?? this.behindSince);
   }
   private tellSettled(): void {
     const { last } = this.tip;
@@ -562,6 +645,7 @@ class LakeCopy implements LakeStore {
   }
   private giveUp(): void {
     this.isOver = true;
+    this.roomCame();
     for (const { reject } of this.waiting.splice(0)) reject(this.unreachable());
   }
   async close(): Promise<void> {
@@ -569,6 +653,7 @@ class LakeCopy implements LakeStore {
     clearTimeout(this.goneTimer);
     clearTimeout(this.sweepTimer);
     await this.running;
+    await this.confirming;
     // A base that is being made waits for what nobody puts any more.
     this.giveUp();
     await this.making;

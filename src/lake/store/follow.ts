@@ -29,7 +29,18 @@ import {
   type Writer,
 } from './open-bucket.ts';
 import { type RoleOptions, StoreRole } from './role.ts';
-import { baseKey, findTip, getSegment, numberOf, type Segment, segmentKey, segmentsFrom } from './segments.ts';
+import {
+  baseKey,
+  lastNumber,
+  findTip,
+  getSegment,
+  isBegun,
+  numberOf,
+  type Segment,
+  segmentAround,
+  segmentKey,
+  segmentsFrom,
+} from './segments.ts';
 import type { FollowFigures, FollowingLake, LakeFollower } from './store.types.ts';
 
 /** Times in milliseconds. */
@@ -276,12 +287,13 @@ class BucketFollower implements LakeFollower {
     if (segment === 0) return;
     const isThere = async (number: number): Promise<boolean> =>
       (await this.bucket.head(segmentKey(number))) !== undefined;
-    if (await isThere(segment)) {
+    if ((await isThere(segment)) || (await segmentAround(this.bucket, segment))) {
       // Those between may have come since the first look.
-      for await (const { key } of this.bucket.list('log/', { after: segmentKey(segment + 1) }))
-        if ((await isThere(numberOf(key))) && !(await isThere(segment + 1)))
-          throw missingSegment(this.bucket, segment + 1, numberOf(key));
-        else return;
+      for await (const { key } of this.bucket.list('log/', { after: segmentKey(segment + 1) })) {
+        const later = numberOf(key);
+        if (!(await isThere(later)) || (await isThere(segment + 1))) return;
+        if (!(await isBegun(this.bucket, segment + 1, later))) throw missingSegment(this.bucket, segment + 1, later);
+      }
       return;
     }
     for await (const { key } of this.bucket.list('base/', { after: baseKey(segment) }))
@@ -298,7 +310,7 @@ class BucketFollower implements LakeFollower {
       throw corrupt(`it begins with record ${head.first}, ${tip.last + 1} should follow`);
     const next: FollowedTip = {
       lake: tip.lake,
-      segment: head.segment,
+      segment: lastNumber(head),
       sum,
       last: head.last,
       digest: head.digest,

@@ -12,7 +12,7 @@ import { setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import type { Writer } from './open-bucket.ts';
-import { type SegmentHead, segmentKey, whoWrote } from './segments.ts';
+import { lastNumber, type SegmentHead, segmentKey, whoWrote } from './segments.ts';
 
 /** What the object has. `ms`: after this time without a renewal its writer counts as gone. */
 interface Lease {
@@ -173,7 +173,7 @@ export const waitForLease = async (bucket: Bucket, newest: SegmentHead): Promise
   for (let isFirst = true; ; isFirst = false) {
     const state = await watch.look(newest);
     if (state === 'over') return;
-    const goesOn = !isFirst && (state === 'renewed' || (await bucket.head(segmentKey(newest.segment + 1))));
+    const goesOn = !isFirst && (state === 'renewed' || (await bucket.head(segmentKey(lastNumber(newest) + 1))));
     if (goesOn) throw new LakeError('store-held', { store: bucket.name, who: whoWrote(newest) });
     await later(watch.lookMs);
   }

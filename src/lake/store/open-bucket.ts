@@ -31,10 +31,12 @@ import {
   baseKey,
   encodeSegment,
   findTip,
-  getSegment,
+  lastNumber,
   type Segment,
   type SegmentHead,
+  segmentAround,
   segmentKey,
+  segmentsAhead,
   segmentsFrom,
   whoWrote,
 } from './segments.ts';
@@ -46,7 +48,10 @@ export interface Writer {
   readonly id: string;
   readonly address: string;
 }
-/** The newest segment that this process knows; `segment` 0: there is none. */
+/**
+ * The newest segment that this process knows; `segment`: the last number that it takes, 0: there is none. The next one
+ * is behind it.
+ */
 export interface Tip {
   readonly segment: number;
   readonly sum: string;
@@ -94,7 +99,7 @@ export const markOf = (directory: string): Mark | undefined => {
 };
 
 export const tipOf = ({ head, sum }: Segment): Tip => ({
-  segment: head.segment,
+  segment: lastNumber(head),
   sum,
   last: head.last,
   digest: head.digest,
@@ -144,7 +149,7 @@ export const copyFromBucket = async (bucket: Bucket, directory: string): Promise
   return tip.segment > 0;
 };
 const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
-  const found = await getSegment(bucket, segment);
+  const found = await segmentAround(bucket, segment);
   if (found) return found;
   throw new LakeError('store-corrupt', { store: bucket.name, key: segmentKey(segment), fault: 'it is missing' });
 };
@@ -248,14 +253,14 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
   const { bucket, directory } = options;
   finishSwap(directory);
   const known = logBegin(directory) ? undefined : await knownTip(directory);
-  if (known && (await getSegment(bucket, known.segment))?.sum === known.sum) return known;
+  if (known && (await segmentAround(bucket, known.segment))?.sum === known.sum) return known;
   const state = await findTip(bucket);
   if (state.tip === 0) throw new LakeError('store-empty', { store: bucket.name });
   if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
   const { followed } = await makeFolderFrom({ ...options, follows: true }, state);
   if (followed.address !== '') return followed;
   // A base alone does not name its writer.
-  const { writer = '', address = '' } = (await getSegment(bucket, followed.segment))?.head ?? {};
+  const { writer = '', address = '' } = (await segmentAround(bucket, followed.segment))?.head ?? {};
   return { ...followed, writer, address };
 };
 const knownTip = async (directory: string): Promise<FollowedTip | undefined> => {
@@ -454,7 +459,12 @@ class FolderMaker {
 }
 const firstSegmentUnits = 128;
 
-/** Puts a segment without records behind the tip: whoever wrote before cannot put another one. */
+/** What the writer before may have begun to put behind what would be in the fence's place. */
+export const fenceSkips = segmentsAhead - 1;
+/**
+ * Puts a segment without records behind the tip: whoever wrote before cannot put another one that counts, but under the
+ * numbers that are skipped.
+ */
 export const putFence = async (
   bucket: Bucket,
   writer: Writer,
@@ -473,7 +483,10 @@ export const putFence = async (
     last: tip.last,
     digest: tip.digest,
     ...(begins !== undefined && { begins }),
+    skips: fenceSkips,
   };
   const { bytes, sum } = encodeSegment(head, []);
-  return (await bucket.putNew(segmentKey(head.segment), bytes)) ? { ...tip, segment: head.segment, sum } : undefined;
+  return (await bucket.putNew(segmentKey(head.segment), bytes))
+    ? { ...tip, segment: lastNumber(head), sum }
+    : undefined;
 };

@@ -1,15 +1,19 @@
 /**
- * What a bucket has of a lake's log: segments numbered without a gap, `log/N`, and bases, `base/N`: all rows as of
+ * What a bucket has of a lake's log: segments, numbered, `log/N`, and bases, `base/N`: all rows as of
  * segment N.
  *
- * - Segment: magic (8), length of the head u32, head (JSON), then of each record: length u32, changes (log/changes.ts);
+ * - Segment: magic (8, another one if it skips numbers), length of the head u32, head (JSON), then of each record: length u32, changes (log/changes.ts);
  *   SHA-256 of all that. Numbers are little-endian.
  * - Base: magic (8), length of the head u32, head, then gzip of: length u32 and changes of each part, at the end a
  *   length of 2^32 - 1.
  *
  * Invariants:
  * - A segment is put only where there is none, and its head has the digest of the one before: whoever's segment N is
- *   there wrote N, knowing all before it.
+ *   there, and counts, wrote N, knowing all before it.
+ * - A writer puts `segmentsAhead` of them side by side. They count in their order: one counts when all before it are
+ *   there, so that what follows a gap at the end is nobody's yet.
+ * - Behind a fence the numbers that the writer before may have begun to put under are skipped: what is there was never
+ *   acknowledged, comes whenever it comes, and is not read.
  * - Records have their numbers in the lake's own log, without a gap over all segments; their bytes there are salted
  *   anew by each folder, so that only the changes are kept here.
  */
@@ -38,6 +42,10 @@ export interface SegmentHead {
   readonly digest: string;
   /** The bucket's log begins behind this record, whose rows are in a base. */
   readonly begins?: number;
+  /** The last one that its writer knew to be there when it put this one; absent: the one before. */
+  readonly known?: number;
+  /** Of a fence: so many numbers behind it are skipped. */
+  readonly skips?: number;
 }
 export interface Segment {
   readonly head: SegmentHead;
@@ -56,6 +64,11 @@ export interface BaseHead {
   readonly gone: readonly (readonly [Id, number])[];
 }
 
+/** So many segments of a writer are on their way at once, at most: part of the format. */
+export const segmentsAhead = 4;
+/** The last number that a segment takes: behind it the next one is. */
+export const lastNumber = ({ segment, skips = 0 }: Pick<SegmentHead, 'segment' | 'skips'>): number => segment + skips;
+
 const digits = 16;
 export const segmentKey = (segment: number): string => `log/${String(segment).padStart(digits, '0')}`;
 export const baseKey = (segment: number): string => `base/${String(segment).padStart(digits, '0')}`;
@@ -66,6 +79,8 @@ export const numberOf = (key: string): number => {
 };
 
 const segmentMagic = Buffer.from('LAKESEG1');
+/** Of one that skips numbers: an earlier build would put its own there, and refuses it. */
+const skippingMagic = Buffer.from('LAKESEG2');
 export const baseMagic = Buffer.from('LAKEROW1');
 const magicBytes = 8;
 const sumBytes = 32;
@@ -80,7 +95,7 @@ export const encodeSegment = (
   const bytes = Buffer.allocUnsafe(
     magicBytes + 4 + headBytes.length + lengths.reduce((sum, length) => sum + 4 + length, 0) + sumBytes,
   );
-  segmentMagic.copy(bytes);
+  (head.skips ? skippingMagic : segmentMagic).copy(bytes);
   bytes.writeUInt32LE(headBytes.length, magicBytes);
   headBytes.copy(bytes, magicBytes + 4);
   let at = magicBytes + 4 + headBytes.length;
@@ -98,7 +113,9 @@ export const decodeSegment = (bytes: Buffer, store: string, segment: number): Se
   const corrupt = (fault: string): LakeError =>
     new LakeError('store-corrupt', { store, key: segmentKey(segment), fault });
   const end = bytes.length - sumBytes;
-  if (end < magicBytes + 4 || !bytes.subarray(0, magicBytes).equals(segmentMagic)) throw corrupt('it is no segment');
+  const magic = bytes.subarray(0, magicBytes);
+  if (end < magicBytes + 4 || !(magic.equals(segmentMagic) || magic.equals(skippingMagic)))
+    throw corrupt('it is no segment');
   const sum = createHash('sha256').update(bytes.subarray(0, end)).digest();
   if (!sum.equals(bytes.subarray(end))) throw corrupt('its checksum does not hold');
   const headEnd = magicBytes + 4 + bytes.readUInt32LE(magicBytes);
@@ -113,66 +130,94 @@ export const decodeSegment = (bytes: Buffer, store: string, segment: number): Se
   return { head, sum: sum.toString('hex'), records };
 };
 
-/** What a bucket has, as far as its names tell. `tip`: of its newest segment, 0 if there is none. */
+/** What a bucket has, as far as its names tell. `tip`: the last number of its newest segment, 0 if there is none. */
 export interface BucketState {
   /** Newest last. */
   readonly bases: readonly number[];
   readonly tip: number;
-  /** The first segment behind the newest base that is not there although later ones are. */
+  /** The first segment behind the newest base that was there, and is not although later ones are. */
   readonly missing?: number;
 }
-/**
- * Looks for the newest segment: bases are listed, segments are asked for by number. Behind a base all segments are
- * there, so that whichever is asked for tells on which side the end is.
- */
+/** Looks for the newest segment: bases are listed, segments are asked for by number. */
 export const findTip = async (bucket: Bucket): Promise<BucketState> => {
   for (;;) {
     const bases = await listBases(bucket);
-    const tip = await endOfLog(bucket, bases.at(-1) ?? 0);
+    const last = await endOfLog(bucket, bases.at(-1) ?? 0);
     // A listing may be old: what it names last may be gone, and segments behind it with it.
     const newer = await listBases(bucket);
     const base = newer.at(-1) ?? 0;
-    if (base > tip) continue;
-    const gap = await firstGap(bucket, base, tip);
-    if (gap.tip > tip && gap.missing === undefined) continue;
-    return { bases: newer, ...gap };
+    if (base > last) continue;
+    const gap = await firstGap(bucket, base, last);
+    if (gap.last > last && gap.missing === undefined) continue;
+    const tip = await wholeEnd(bucket, gap.last);
+    return { bases: newer, tip, ...(gap.missing !== undefined && { missing: gap.missing }) };
   }
+};
+/** With the numbers behind it that are skipped. */
+const wholeEnd = async (bucket: Bucket, last: number): Promise<number> => {
+  const newest = await segmentAround(bucket, last);
+  return newest ? Math.max(last, lastNumber(newest.head)) : last;
 };
 /**
  * Compares with the names of the log: a segment that was lost is no end, whatever the search by numbers made of it. A
  * listing alone proves neither, so that the segments are asked for.
  */
-const firstGap = async (bucket: Bucket, base: number, tip: number): Promise<Omit<BucketState, 'bases'>> => {
-  const isThere = async (segment: number): Promise<boolean> => (await bucket.head(segmentKey(segment))) !== undefined;
+const firstGap = async (
+  bucket: Bucket,
+  base: number,
+  found: number,
+): Promise<{ readonly last: number; readonly missing?: number }> => {
   const listed = new Set<number>();
   for await (const { key } of bucket.list('log/')) if (numberOf(key) > base) listed.add(numberOf(key));
-  let last = tip;
+  let last = found;
   for (const number of [...listed].sort((a, b) => b - a)) {
-    if (number <= tip) break;
-    if (!(await isThere(number))) continue;
+    if (number <= last) break;
+    if (!(await isThere(bucket, number))) continue;
     last = number;
     break;
   }
-  for (let number = base + 1; number < last; number++)
-    if (!listed.has(number) && !(await isThere(number))) return { tip: last, missing: number };
-  return { tip: last };
+  for (let number = base + 1; number < last; number++) {
+    if (listed.has(number) || (await isThere(bucket, number))) continue;
+    const around = await segmentAround(bucket, number);
+    if (around) number = lastNumber(around.head);
+    else return (await isBegun(bucket, number, last)) ? { last: number - 1 } : { last, missing: number };
+  }
+  return { last };
+};
+const isThere = async (bucket: Bucket, segment: number): Promise<boolean> =>
+  (await bucket.head(segmentKey(segment))) !== undefined;
+/**
+ * Whether a segment that is not there may be on its way, or was when its writer died: no later one was put by somebody
+ * who knew that it is there.
+ */
+export const isBegun = async (bucket: Bucket, absent: number, last: number): Promise<boolean> => {
+  if (last - absent >= segmentsAhead) return false;
+  const later = await Promise.all(Array.from({ length: last - absent }, (_, i) => getSegment(bucket, absent + 1 + i)));
+  return later.every((each) => !each || (each.head.known ?? each.head.segment - 1) < absent);
 };
 const listBases = async (bucket: Bucket): Promise<readonly number[]> => {
   const numbers: number[] = [];
   for await (const { key } of bucket.list('base/')) if (numberOf(key) > 0) numbers.push(numberOf(key));
   return numbers.sort((a, b) => a - b);
 };
+/** Behind a base no `segmentsAhead` numbers in a row are free before the end. */
 const endOfLog = async (bucket: Bucket, known: number): Promise<number> => {
-  const isThere = async (segment: number): Promise<boolean> => (await bucket.head(segmentKey(segment))) !== undefined;
+  const isBefore = async (segment: number): Promise<boolean> => {
+    if (await isThere(bucket, segment)) return true;
+    const next = await Promise.all(
+      Array.from({ length: segmentsAhead - 1 }, (_, i) => isThere(bucket, segment + 1 + i)),
+    );
+    return next.includes(true);
+  };
   let low = known;
   let step = 1;
-  while (await isThere(low + step)) {
+  while (await isBefore(low + step)) {
     low += step;
     step *= 2;
   }
   for (let high = low + step; high - low > 1; ) {
     const middle = (low + high) >> 1;
-    if (await isThere(middle)) low = middle;
+    if (await isBefore(middle)) low = middle;
     else high = middle;
   }
   return low;
@@ -184,14 +229,26 @@ export const getSegment = async (bucket: Bucket, segment: number): Promise<Segme
   return bytes && decodeSegment(bytes, bucket.name, segment);
 };
 
+/** The segment that takes a number: the one there, or the fence before it that skips it. @throws store-corrupt */
+export const segmentAround = async (bucket: Bucket, number: number): Promise<Segment | undefined> => {
+  const first = Math.max(1, number - segmentsAhead + 1);
+  const near = await Promise.all(
+    Array.from({ length: Math.max(0, number - first + 1) }, (_, i) => getSegment(bucket, first + i)),
+  );
+  return near.find((each) => each && lastNumber(each.head) >= number);
+};
+
 const segmentsAtOnce = 16;
 /** Segments from one on, in their order, to where the next is not there; several are asked for side by side. */
 export async function* segmentsFrom(bucket: Bucket, first: number): AsyncGenerator<Segment, void> {
-  for (let from = first; ; from += segmentsAtOnce) {
+  for (let next = first; ; ) {
+    const from = next;
     const part = await Promise.all(Array.from({ length: segmentsAtOnce }, (_, i) => getSegment(bucket, from + i)));
-    for (const segment of part) {
+    while (next < from + segmentsAtOnce) {
+      const segment = part[next - from];
       if (!segment) return;
       yield segment;
+      next = lastNumber(segment.head) + 1;
     }
   }
 }

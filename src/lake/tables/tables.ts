@@ -132,13 +132,16 @@ export class Tables {
   private readonly applyBytes: number;
   /** Durable in the log, not in LMDB. */
   private readonly recent = new RecentRows();
-  /** Of the last record whose changes `recent` or LMDB have: the log itself may be one ahead for a moment. */
+  /** Of the last record whose changes `recent` or LMDB have: the log is ahead by what waits for the bucket. */
   private reached: LogPlace | undefined;
   /** Bytes of records that LMDB does not have, about. */
   private recentBytes = 0;
   /** Taken, on their way to the disk. */
   private readonly pending = new RecentRows();
   private queue: Taken[] = [];
+  /** Groups that the log has, and the bucket not yet; their end. */
+  private copying = 0;
+  private copies: Promise<unknown> = Promise.resolve();
   private pumping: Promise<void> | undefined;
   private applying: Promise<void> = Promise.resolve();
   private applyTimer: NodeJS.Timeout | undefined;
@@ -412,12 +415,13 @@ export class Tables {
     try {
       log.writeSync();
     } catch (fault) {
+      log.clear();
       const error = this.failed(fault);
       this.refused?.();
       throw error;
     }
     this.copy?.add(log.place, [changes]);
-    this.keep([changes]);
+    this.keep([changes], log.place);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
     else {
       this.pausing = this.pause;
@@ -445,25 +449,45 @@ export class Tables {
     try {
       for (const { changes } of group) log.add(changes);
       await log.write();
-      await this.copied(group);
     } catch (fault) {
-      // Those behind were checked against what does not come.
-      this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
-      this.refused?.();
+      log.clear();
+      await this.copies;
+      this.refuse(group, fault);
       return;
     }
-    this.keep(group.map(({ changes }) => changes));
-    this.settle(group);
-  }
-  /** The record goes to the bucket, too, and is waited for there if nobody is to see it before. */
-  private async copied(group: readonly Taken[]): Promise<void> {
+    const { place } = log;
+    const record = group.map(({ changes }) => changes);
     const { copy } = this;
-    if (!copy) return;
-    copy.add(
-      this.log!.place,
-      group.map(({ changes }) => changes),
+    copy?.add(place, record);
+    if (copy?.waits) this.settleWhenCopied(copy, group, place);
+    else {
+      this.keep(record, place);
+      this.settle(group);
+    }
+  }
+  /** Nobody sees it before the bucket has it. The next group need not wait for that: they come there in their order. */
+  private settleWhenCopied(copy: RecordCopy, group: readonly Taken[], place: LogPlace): void {
+    this.copying++;
+    const copied = copy.settled().then(
+      () => {
+        this.copying--;
+        this.keep(
+          group.map(({ changes }) => changes),
+          place,
+        );
+        this.settle(group);
+      },
+      (fault: unknown) => {
+        this.copying--;
+        this.refuse(group, fault);
+      },
     );
-    if (copy.waits) await copy.settled();
+    this.copies = Promise.all([this.copies, copied]);
+  }
+  /** Those behind were checked against what does not come. */
+  private refuse(group: readonly Taken[], fault: unknown): void {
+    this.settle([...group, ...this.queue.splice(0)], this.failed(fault));
+    if (this.copying === 0) this.refused?.();
   }
   private settle(group: readonly Taken[], error?: unknown): void {
     for (const { changes, resolve, reject } of group) {
@@ -483,9 +507,9 @@ export class Tables {
     }
     return queue.splice(0, end);
   }
-  /** The log's last record is durable: who reads sees what it changes, and LMDB is given it with its number. */
-  private keep(record: readonly (readonly Change[])[]): void {
-    this.reached = this.log!.place;
+  /** A record is durable: who reads sees what it changes, and LMDB is given it with its number. */
+  private keep(record: readonly (readonly Change[])[], place: LogPlace): void {
+    this.reached = place;
     this.remember(...record);
   }
   private remember(...record: readonly (readonly Change[])[]): void {
@@ -502,7 +526,6 @@ export class Tables {
 
   /** The error that tells of a fault of the disk. */
   private failed(fault: unknown): unknown {
-    this.log!.clear();
     if (fault instanceof StoreFailure || fault instanceof LakeError) return fault;
     const reason = fault instanceof Error ? fault.message : String(fault);
     if (isNoRoom(reason)) return new LakeError('storage-full', { fault: reason }, { cause: fault });
@@ -581,6 +604,7 @@ export class Tables {
    */
   async close(): Promise<boolean> {
     await this.pumping;
+    await this.copies;
     const isWhole =
       (this.log !== undefined || this.followed !== undefined) &&
       this.environment.failure === undefined &&

@@ -1,0 +1,139 @@
+/**
+ * Segments of the log that are on their way side by side: they count in their order, and what is behind a gap when
+ * another writer takes over is nobody's.
+ */
+import { expect, test, vi } from 'vitest';
+import type { Lake } from '../../src/lake/lake.types.ts';
+import { segmentsAhead } from '../../src/lake/store/segments.ts';
+import { inlineObject, keysAt, newPool, temporaryDirectory } from '../unit/lake/support.ts';
+import { openReplica, openStored, startStore } from './support.ts';
+
+const until = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 60_000, interval: 10 });
+const pools = ['a', 'b', 'c', 'd', 'e', 'f'];
+/** A writer with pools; each log segment is put as `faultOf` says, by how many were put before it. */
+const startWriter = async () => {
+  const store = await startStore();
+  const one = await openStored(await temporaryDirectory(), store.proxy.endpoint, { address: 'one' });
+  for (const name of pools) await newPool(one.lake, name);
+  const first = one.lake.figures().store!.segment + 1;
+  const numberOf = (path: string): number => Number(/\/log\/(\d{16})/.exec(path)?.[1] ?? 0) - first;
+  const logKeys = (): number[] =>
+    store
+      .keys()
+      .filter((key) => key.startsWith('log/'))
+      .map((key) => Number(key.slice(4)) - first)
+      .filter((n) => n >= 0);
+  return { ...store, one, first, numberOf, logKeys };
+};
+/** One commit a pool, each in a segment of its own. */
+const loadEach = async (lake: Lake, sent: () => number): Promise<readonly Promise<string>[]> => {
+  const ends: Promise<string>[] = [];
+  for (const [n, pool] of pools.entries()) {
+    ends.push(
+      lake
+        .pool(pool)
+        .load('main', [inlineObject(n)])
+        .then(
+          () => 'done',
+          (fault: Error) => fault.message,
+        ),
+    );
+    await until(() => expect(sent()).toBe(Math.min(n + 1, segmentsAhead)));
+  }
+  return ends;
+};
+const rowsOf = async (lake: Lake): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const pool of pools) found.push(...(await keysAt(lake, pool, 'main')));
+  return found;
+};
+const all = pools.map((_, n) => String(n));
+
+test('they count in their order, and no more than so many go at once', async () => {
+  const { proxy, server, one, numberOf, logKeys } = await startWriter();
+  const replica = await openReplica(await temporaryDirectory(), server.endpoint);
+  const puts: number[] = [];
+  proxy.faultOf = (method, path) => {
+    const n = numberOf(path);
+    if (method !== 'PUT' || !path.includes('/log/')) return undefined;
+    puts.push(n);
+    return n === 0 ? 'late' : undefined;
+  };
+  const ends = await loadEach(one.lake, () => puts.length);
+  await until(() => expect(logKeys()).toEqual([1, 2, 3]));
+  // Nobody sees what follows a gap.
+  expect(await rowsOf(one.lake)).toEqual([]);
+  expect(await rowsOf(replica.lake)).toEqual([]);
+  const early = await openReplica(await temporaryDirectory(), server.endpoint);
+  expect(await rowsOf(early.lake)).toEqual([]);
+  expect(puts).toEqual([0, 1, 2, 3]);
+  proxy.release();
+  expect(await Promise.all(ends)).toEqual(pools.map(() => 'done'));
+  expect(await rowsOf(one.lake)).toEqual(all);
+  for (const { lake, faults } of [replica, early]) {
+    await until(async () => expect(await rowsOf(lake)).toEqual(all));
+    expect(faults).toEqual([]);
+  }
+  expect(await rowsOf((await openStored(await temporaryDirectory(), server.endpoint)).lake)).toEqual(all);
+});
+
+test('one that fails is put again while those behind it are there', async () => {
+  const { proxy, server, one, numberOf, logKeys } = await startWriter();
+  const tried: string[] = [];
+  proxy.faultOf = (method, path) => {
+    if (method !== 'PUT' || !path.includes('/log/')) return undefined;
+    tried.push(path);
+    // The first answer is lost, and the next tries fail: what is there is its own.
+    return numberOf(path) === 0 ? (tried.filter((each) => each === path).length === 1 ? 'lost' : '503') : undefined;
+  };
+  const ends = await loadEach(one.lake, () => new Set(tried).size);
+  await until(() => expect(logKeys()).toEqual([0, 1, 2, 3]));
+  await until(() => expect(one.lake.figures().store!.fault).toContain('failed'));
+  proxy.faultOf = () => undefined;
+  expect(await Promise.all(ends)).toEqual(pools.map(() => 'done'));
+  expect(one.lake.figures().store!.fault).toBeUndefined();
+  expect(await rowsOf((await openStored(await temporaryDirectory(), server.endpoint)).lake)).toEqual(all);
+});
+
+// Where the gap is: behind the first that is held back nothing counts, be the others there before the fence or after.
+test.each([{ held: [0] }, { held: [0, 2] }, { held: [0, 1, 2, 3] }, { held: [2, 3] }])(
+  'a writer that was overtaken while $held were held back',
+  async ({ held }) => {
+    const { proxy, server, one, numberOf, logKeys } = await startWriter();
+    const replica = await openReplica(await temporaryDirectory(), server.endpoint);
+    const puts: number[] = [];
+    proxy.faultOf = (method, path) => {
+      if (method !== 'PUT' || !path.includes('/log/')) return undefined;
+      puts.push(numberOf(path));
+      return held.includes(numberOf(path)) ? 'late' : undefined;
+    };
+    const ends = await loadEach(one.lake, () => puts.length);
+    await until(() => expect(logKeys()).toEqual([0, 1, 2, 3].filter((n) => !held.includes(n))));
+    const gap = held[0]!;
+    const two = await openStored(await temporaryDirectory(), server.endpoint, { address: 'two' });
+    expect(await rowsOf(two.lake)).toEqual(all.slice(0, gap));
+    await two.lake.pool('a').load('main', [inlineObject(9)]);
+    proxy.release();
+    const said = await Promise.all(ends);
+    expect(said.slice(0, gap)).toEqual(all.slice(0, gap).map(() => 'done'));
+    for (const text of said.slice(gap)) expect(text).toMatch(/no longer the writer of s3:\/\/lakes\/a: two/);
+    // Those that came late are where nobody reads.
+    await until(() => expect(logKeys()).toEqual(expect.arrayContaining([0, 1, 2, 3].filter((n) => n !== gap))));
+    for (let n = 10; n < 20; n++) await two.lake.pool('b').load('main', [inlineObject(n)]);
+    const wanted = await rowsOf(two.lake);
+    expect(wanted.toSorted()).toEqual(
+      [...all.slice(0, gap), '9', ...Array.from({ length: 10 }, (_, n) => `${10 + n}`)].toSorted(),
+    );
+    await until(async () => expect(await rowsOf(replica.lake)).toEqual(wanted));
+    expect(replica.faults).toEqual([]);
+    await two.lake.close();
+    const third = await openStored(await temporaryDirectory(), server.endpoint);
+    expect(await rowsOf(third.lake)).toEqual(wanted);
+    // The folder of the one that lost goes on as well, without what nobody was told of.
+    await third.lake.close();
+    await one.lake.close();
+    proxy.faultOf = () => undefined;
+    const again = await openStored(one.lake.directory, proxy.endpoint);
+    expect(await rowsOf(again.lake)).toEqual(wanted);
+  },
+);
