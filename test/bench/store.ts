@@ -100,7 +100,7 @@ const withWriter = <T>(
   act: (service: Service) => Promise<T>,
 ): Promise<T> =>
   withService(join(folder, name), [...storeFlags(endpoint, name), '-store.ack', 'bucket'], async (service) => {
-    for (let n = 0; n < pools; n++) await makePool(service, `p${n}`);
+    await Promise.all(Array.from({ length: pools }, (_, n) => makePool(service, `p${n}`)));
     return act(service);
   });
 const ask = async ({ address }: Service, path: string, body: string): Promise<string> => {
