@@ -11,7 +11,8 @@ import type { Id } from './lake.types.ts';
 const epochSeconds = 1_400_000_000;
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const base62Length = 27;
-const idBytes = 20;
+/** Bytes of an id. */
+export const idBytes = 20;
 
 /** No commit at all: the tip of an empty branch, the parent of a first commit. */
 export const zeroId: Id = '0'.repeat(idBytes * 2);

@@ -1,7 +1,8 @@
 /**
  * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000 --memory 256`. Two branches each
- * replace records all over the pool, or a run of them, or change all records, each another field. What counts is the
- * processor time of the process (Linux), as the machine may have other work. It reports, and asserts nothing of times.
+ * replace records all over the pool, or a run of them, or change all records, each another field; and what an upsert of
+ * as many records costs, all over the pool or of a run. What counts is the processor time of the process (Linux), as the
+ * machine may have other work. It reports, and asserts nothing of times.
  */
 import { readFileSync, readdirSync } from 'node:fs';
 import { startBuiltService } from '../support/built-service.ts';
@@ -58,6 +59,22 @@ const measured = async (title: string, [ours, theirs]: readonly [string, string]
     console.log(`${cpu.toFixed(0).padStart(7)} ms CPU, ${(performance.now() - at).toFixed(0)} ms  ${title} ${query}`);
   }
 };
+const upserted = async (title: string, ids: readonly number[]): Promise<void> => {
+  await post('/pool/records', { name: `upsert.${title}`, commit: await client.tip('records') });
+  for (const version of [3, 4, 5]) {
+    const [began, at] = [processorMs(pid), performance.now()];
+    const path = `/pool/records/branch/${encodeURIComponent(`upsert.${title}`)}?upsert=T`;
+    const { status, body } = await client.ask('POST', path, {
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: ids.map((id) => recordOf(id, version)).join('\n'),
+    });
+    if (status !== 200) throw new Error(body);
+    const cpu = processorMs(pid) - began;
+    console.log(
+      `${cpu.toFixed(0).padStart(7)} ms CPU, ${(performance.now() - at).toFixed(0)} ms  upsert of ${ids.length} ${title}`,
+    );
+  }
+};
 const all = Array.from({ length: rows }, (_, id) => id);
 const step = Math.max(2, Math.floor(rows / changed));
 try {
@@ -65,13 +82,13 @@ try {
   await load('main', all, 0);
   const tip = await client.tip('records');
   const run = Math.floor(rows / 2);
-  const [scattered, together] = [
+  const [scattered, placeOfRun] = [
     (id: number): number => id % step,
     (id: number): number => (id < run || id >= run + 2 * changed ? -1 : Math.floor((id - run) / changed)),
   ];
   for (const [title, placeOf, where] of [
     ['everywhere', scattered, (n: number): string => `id % ${step} == ${n}`],
-    ['together', together, (n: number): string => `id >= ${run + n * changed} and id < ${run + (n + 1) * changed}`],
+    ['together', placeOfRun, (n: number): string => `id >= ${run + n * changed} and id < ${run + (n + 1) * changed}`],
   ] as const) {
     if (title === 'together' && 2 * changed > rows - run) continue;
     const [ours, theirs] = [`${title}.ours`, `${title}.theirs`];
@@ -86,6 +103,14 @@ try {
     }
     await measured(title, [ours, theirs]);
   }
+  await upserted(
+    'everywhere',
+    all.filter((id) => scattered(id) === 0),
+  );
+  await upserted(
+    'together',
+    all.filter((id) => placeOfRun(id) === 0),
+  );
   // Both sides change every record, each another field of it.
   const sides = ['all.ours', 'all.theirs'];
   for (const [n, branch] of sides.entries()) {

@@ -18,6 +18,7 @@ import type { Id, KeyBound, ObjectMeta, SortOrder } from '../lake.types.ts';
 import { blockRowsMax, inlineBytesMax } from './format.ts';
 import { ObjectWriter } from './writer.ts';
 import type { ObjectSink, ObjectStore } from './objects.ts';
+import type { OriginTrail } from './origins.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
 /** The order of the rows: paths of the key fields, the first one first. */
@@ -29,6 +30,8 @@ export interface SortKeys {
   readonly keepsEncodings?: boolean;
   /** Objects are to lie still: their segments are compressed where that pays. */
   readonly compressed?: boolean;
+  /** Knows of all rows that were given where they come from. */
+  readonly origins?: OriginTrail;
 }
 /** The objects of a load in their order, with their rows and encoded bytes in sum. */
 export interface SortedObjects {
@@ -65,6 +68,8 @@ export class ObjectCutter {
   private readonly done: ObjectMeta[] = [];
   private readonly closing: Promise<void>[] = [];
   private rowsExpected = 0;
+  /** Rows of the objects that are done. */
+  private rowsDone = 0;
   private held: Vector[] = [];
   private heldRows = 0;
   private bytesPerRow = 100;
@@ -157,7 +162,9 @@ export class ObjectCutter {
 
   private endObject(): void {
     if (!this.object) return;
-    const { meta, closed } = this.object.finish();
+    const start = this.rowsDone;
+    this.rowsDone += this.object.count;
+    const { meta, closed } = this.object.finish(this.options.origins?.bytes(start, this.rowsDone));
     this.object = undefined;
     this.done.push(meta);
     if (this.done.length % objectsPerRaise === 0) this.threshold = Math.max(raisedBytesMin, this.threshold * 2);
@@ -206,6 +213,9 @@ class OpenObject {
   get footerSize(): number {
     return this.writer.footerSize;
   }
+  get count(): number {
+    return this.writer.count;
+  }
 
   block(batch: Vector, first: Value, last: Value): void {
     const ascending = this.order === 'asc';
@@ -224,8 +234,8 @@ class OpenObject {
   }
 
   /** `closed` settles when a file is durable; inline objects have none. */
-  finish(): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
-    const size = this.writer.finish();
+  finish(origins: Uint8Array | undefined): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
+    const size = this.writer.finish(origins);
     const { id, first, last, firstKey, lastKey } = this;
     const { count } = this.writer;
     const [low, lowKey, high, highKey] =

@@ -7,7 +7,9 @@
  * - footer: n version, byte flags (1: zone maps, 2: segments may be compressed), n rows, n length of the schema, schema (n types and their
  *   definitions, n layouts and themselves), n dictionaries (n entries, then unless 0: n type, n place / 8, n length /
  *   8, n and bytes of its directory), n blocks (n rows, n layout, n place / 8, n length / 8, n directory length, n and
- *   bytes of the first row's sort key, the same of the last row's), then the directories of the blocks;
+ *   bytes of the first row's sort key, the same of the last row's), then the directories of the blocks, then, if origins
+ *   of rows are known, n place / 8, n length and checksum (4 bytes) of them (objects/origins.ts), which lie before the
+ *   footer; who does not know of them need not read so far;
  * - trailer: length of the footer (4 bytes), checksum of the footer (4 bytes), `LAKEOBJ1`.
  *
  * A directory describes a column by its encoding and the lengths and checksums of its segments (columns/encode.ts,

@@ -57,6 +57,7 @@ import {
   visitTotals,
 } from '../columns/summaries.ts';
 import { footerFlags, formatVersion, magic, trailerLength } from './format.ts';
+import { type OriginRun, readOrigins } from './origins.ts';
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -95,6 +96,11 @@ interface BlockEntry extends ObjectBlock {
   readonly dataLength: number;
   readonly directory: number;
   readonly directoryLength: number;
+}
+interface OriginsPlace {
+  readonly offset: number;
+  readonly length: number;
+  readonly checksum: number;
 }
 interface DictionaryEntry {
   readonly rows: number;
@@ -196,6 +202,7 @@ export class ObjectReader {
   readonly isCompressed: boolean;
   private readonly statistics: boolean;
   private readonly layouts: readonly Layout[];
+  private readonly originsPlace: OriginsPlace | undefined;
   private readonly dictionaryEntries: readonly DictionaryEntry[];
   private readonly dictionaries: (BytesVector | undefined)[];
   /** Those that are on their way: blocks may be read side by side. */
@@ -250,6 +257,9 @@ export class ObjectReader {
         return block;
       });
       const directories = input.at;
+      input.raw(at);
+      if (input.at < footer.length)
+        this.originsPlace = { offset: input.uvarint() * 8, length: input.uvarint(), checksum: input.uint32() };
       this.blocks = entries.map((e) => ({ ...e, directory: directories + e.directory }));
     } catch (error) {
       throw error instanceof LakeError ? error : corrupt(source.id, 'footer', String(error), error);
@@ -272,6 +282,19 @@ export class ObjectReader {
   /** Whether some row of the block may pass the test; false only if certainly none does. */
   mayMatch(block: number, pruner: ColumnPruner): boolean {
     return mayBeTrue(this.column(block), pruner);
+  }
+
+  /** Where its rows come from, as far as it is known. Damaged origins are none: of the rows nothing is lost with them. */
+  origins(): MaybePromise<readonly OriginRun[]> {
+    const place = this.originsPlace;
+    if (!place) return [];
+    const length = Math.ceil(place.length / 8) * 8;
+    if (place.offset + length > this.source.size) return [];
+    return then(this.source.read(place.offset, length), (read) => {
+      this.bytesRead += length;
+      const bytes = read.subarray(0, place.length);
+      return checksum(bytes) === place.checksum ? (readOrigins(bytes, this.count) ?? []) : [];
+    });
   }
 
   /** Rows of one block; only the named fields of records, if any are named (what is no record comes whole). */

@@ -117,8 +117,8 @@ export class ObjectWriter {
       this.endTrial();
   }
 
-  /** Writes dictionaries and footer; answers the object's length. */
-  finish(): number {
+  /** Writes dictionaries, origins of rows if they are given, and footer; answers the object's length. */
+  finish(origins?: Uint8Array): number {
     this.endTrial();
     const footer = new ByteWriter();
     const { types, layouts, layoutBytes } = this;
@@ -135,6 +135,7 @@ export class ObjectWriter {
     if (dictionaries) footer.written(dictionaries);
     else footer.byte(0);
     this.blockEntries(footer);
+    if (origins) this.origins(footer, origins);
     const { length } = footer;
     writeWord(footer, length);
     writeWord(footer, checksum(footer.bytes.subarray(0, length)));
@@ -212,6 +213,15 @@ export class ObjectWriter {
       writeKey(footer, b.keys.last);
     }
     for (const b of this.blocks) footer.raw(b.directory);
+  }
+
+  private origins(footer: ByteWriter, origins: Uint8Array): void {
+    const bytes = new Uint8Array(Math.ceil(origins.length / 8) * 8);
+    bytes.set(origins);
+    footer.uvarint(this.at / 8);
+    footer.uvarint(origins.length);
+    writeWord(footer, checksum(origins));
+    this.write(bytes);
   }
 
   private writeAll(chunks: readonly Uint8Array[]): void {

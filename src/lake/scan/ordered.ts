@@ -8,9 +8,10 @@ import { type Vector, noRows, slice, valueAt } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import { type ObjectReader, projectRows } from '../objects/reader.ts';
 import { ReadAhead } from './ahead.ts';
-import { BlockScanner } from './block.ts';
+import { BlockScanner, wantedRows } from './block.ts';
 import { cutOut } from './cut.ts';
 import { type ScanInput, batchBytes } from './input.ts';
+import { rowsLeft } from './left.ts';
 import { type Piece, mergePieces, tieRowsMax } from './merge.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
@@ -196,7 +197,7 @@ export class OrderedScan {
       const number = cursor.next;
       cursor.ahead.from(reader, number);
       const all = cursor.meta.inline ? await scanner.all(reader, number) : await scanner.inOrder(reader, number);
-      const rows = all && cursor.skip > 0 ? cutOut(all, cursor.skip, all.length) : all;
+      const rows = all && this.wanted(cursor, number, all);
       cursor.next = this.input.nextBlock(reader, number + 1);
       cursor.skip = 0;
       if (!rows) continue;
@@ -211,6 +212,14 @@ export class OrderedScan {
       return true;
     }
     return false;
+  }
+
+  /** The rows of a block that are still to come. */
+  private wanted({ reader, skip }: Cursor, block: number, all: Vector): Vector {
+    const without = this.input.options.without?.(reader.id);
+    const index = without && rowsLeft(reader, block, without);
+    if (index) return wantedRows({ rows: all, index });
+    return skip > 0 ? cutOut(all, skip, all.length) : all;
   }
 
   /** Reads the first rows of the first block, which mostly are all that is wanted; the block stays the next one. */

@@ -51,6 +51,8 @@ export interface ScanOptions {
   readonly ordered: boolean;
   /** The blocks of an object that are to be read, in order; absent: all that the pruner leaves. */
   readonly blocks?: (id: string) => readonly number[];
+  /** Rows of an object that are not wanted, as places [start, end) that rise; only for scans by `scanSteps`. */
+  readonly without?: (id: string) => Uint32Array | undefined;
   /** Rows without fields may come in batches of any length. */
   readonly counted?: boolean;
   /** No more rows than this are needed, about. */

@@ -3,7 +3,8 @@
  *
  * Both sides are scans of the objects that only one of the commits has: rows of an object that both have are in neither.
  * The rows that only lie in other objects than before (compaction, a delete beside them) are on both sides, and cancel
- * each other out. So the answer does not depend on how rows are cut into objects, and costs what changed.
+ * each other out; those of which it is known that they come from one row (shared.ts) are not looked at. So the answer
+ * does not depend on how rows are cut into objects, and costs what changed.
  *
  * Invariants:
  * - Windows are of the pool's first key, which is the order of a scan; within them rows come in that of all keys. A
@@ -19,6 +20,7 @@ import { type Vector, take } from '../../vectors/vector.ts';
 import { type BagTools, cancelMany, type Left } from './bag.ts';
 import { type ChangeTools, changesOf, changesOfSide } from './changes.ts';
 import { Differences } from './different.ts';
+import { sharedRows } from './shared.ts';
 import { type Pieces, Side, type SideOptions } from './side.ts';
 import { leftTogether } from './versions.ts';
 import { type Keys, type Leftover, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
@@ -103,8 +105,9 @@ async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
   const { signal, spill, batchRows } = sources;
   const tools: BagTools = { memory: new Memory(sources.memoryBytesMax), spill, batchRows, signal };
   const differences = new Differences();
-  const before = new Side(sources.before, sources);
-  const after = new Side(sources.after, sources);
+  const shared = await sharedRows(sources);
+  const before = new Side(sources.before, sources, shared.before);
+  const after = new Side(sources.after, sources, shared.after);
   try {
     for (;;) {
       await before.fill();

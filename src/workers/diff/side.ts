@@ -23,6 +23,8 @@ export interface SideOptions extends Keys {
   /** Told of bytes that were read. */
   readonly read: (bytes: number) => void;
 }
+/** Rows of objects that are left out (scan.types.ts). */
+export type RowsWithout = ReadonlyMap<string, Uint32Array>;
 
 /** Rows in order of the first key, with what is known of their keys. */
 class Piece {
@@ -73,12 +75,17 @@ export class Side {
   private ended = false;
   private readonly signal: AbortSignal;
 
-  constructor(source: ScanSource, { keys, order, batchRows, signal, read }: SideOptions) {
+  constructor(source: ScanSource, { keys, order, batchRows, signal, read }: SideOptions, without: RowsWithout) {
     this.keys = { keys, order };
     this.signal = signal;
     this.path = keys[0] ?? [];
     this.main = this.rest = new Piece(noRows, this.path);
-    this.steps = scanSteps(source, { batchRows, signal, read })[Symbol.asyncIterator]();
+    this.steps = scanSteps(source, {
+      batchRows,
+      signal,
+      read,
+      ...(without.size > 0 && { without: (id: string) => without.get(id) }),
+    })[Symbol.asyncIterator]();
   }
 
   /** Nothing is left, once it has been filled. */

@@ -37,7 +37,7 @@ import { watchedFor } from '../query/plans.ts';
 import { lakeEnvironment } from '../query/task.ts';
 import type { TaskSpill } from '../query/spill.ts';
 import type { Task } from '../task.ts';
-import { rewritten } from './rewrite-task.ts';
+import { type ChangedBlock, rewritten } from './rewrite-task.ts';
 import { sortingOf } from './task.ts';
 import { isTrue } from './upsert.ts';
 import { othersThan, withoutRows } from './without-rows.ts';
@@ -348,16 +348,18 @@ class Changer {
   }
 
   /** The rows of a block that stay where they are. */
-  private async after(rows: Vector, matched: Uint32Array): Promise<Vector> {
+  private async after(rows: Vector, matched: Uint32Array): Promise<ChangedBlock> {
     const { put } = this.change;
-    if (!put) return withoutRows(rows, matched);
+    const without = (): ChangedBlock => ({ rows: withoutRows(rows, matched), changed: matched, areGone: true });
+    if (!put) return without();
     const others = othersThan(matched, rows.length);
     const changed = await this.put(put, matched.length === rows.length ? rows : take(rows, matched));
     if (this.moved) {
       await this.moved.add(changed);
-      return withoutRows(rows, matched);
+      return without();
     }
-    if (others.length === 0) return changed;
+    const inPlace = (after: Vector): ChangedBlock => ({ rows: after, changed: matched, areGone: false });
+    if (others.length === 0) return inPlace(changed);
     const places = new Uint32Array(rows.length);
     others.forEach((row, i) => {
       places[row] = i;
@@ -365,7 +367,7 @@ class Changer {
     matched.forEach((row, i) => {
       places[row] = others.length + i;
     });
-    return take(concat([take(rows, others), changed]), places);
+    return inPlace(take(concat([take(rows, others), changed]), places));
   }
 
   private async put({ targets, values }: RowPut, rows: Vector): Promise<Vector> {

@@ -6,6 +6,7 @@ import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../../lake/objects/reader.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
+import { OriginTrail } from '../../lake/objects/origins.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { WorkerTools } from '../query/tools.ts';
@@ -33,27 +34,35 @@ interface RewriteTools {
   /** Rows go, and no other comes: how columns are encoded need not be found out again. */
   readonly keepsEncodings?: boolean;
 }
+/** A block whose rows at `changed`, which rise, are gone, or are others in their places. */
+export interface ChangedBlock {
+  readonly rows: Vector;
+  readonly changed: Uint32Array;
+  readonly areGone: boolean;
+}
 /**
  * The object's rows as they are after `change`, as new objects; undefined if it changes none. It is asked once for each
- * block, and gives the rows that the block has then, or undefined where all stay as they are. Blocks that it does not
- * `read` are read only if they have to be kept.
+ * block, and gives what the block is then, or undefined where all stay as they are. Blocks that it does not `read` are
+ * read only if they have to be kept.
  */
 export const rewritten = async (
   { task, tools, pool, keepsEncodings = false }: RewriteTools,
   meta: ObjectMeta,
   reader: ObjectReader,
-  change: (block: number, read: () => Promise<Vector>) => Promise<Vector | undefined>,
+  change: (block: number, read: () => Promise<Vector>) => Promise<ChangedBlock | undefined>,
 ): Promise<readonly ObjectMeta[] | undefined> => {
   const { keys, order } = pool;
+  const { count, id } = reader;
+  const origins = new OriginTrail({ id, count, origins: await reader.origins() });
   const cutter = new ObjectCutter(
-    { keys, order, keepsEncodings, ...(reader.isCompressed && { compressed: true }) },
+    { keys, order, keepsEncodings, origins, ...(reader.isCompressed && { compressed: true }) },
     tools.objects,
     pool.threshold,
   );
   cutter.expect(meta.count, inMemory(meta, reader.isCompressed));
   let found = false;
   try {
-    for (let block = 0; block < reader.blocks.length; block++) {
+    for (let block = 0, start = 0; block < reader.blocks.length; start += reader.blocks[block++]!.rows) {
       await task.breathe();
       let rows: Vector | undefined;
       const read = async (): Promise<Vector> => (rows ??= await reader.read(block));
@@ -61,10 +70,14 @@ export const rewritten = async (
       if (!found && after) {
         found = true;
         // What came before stays: it is read again instead of being kept.
+        origins.kept(0, start);
         for (let earlier = 0; earlier < block; earlier++) cutter.add(await reader.read(earlier));
       }
-      const left = found ? (after ?? (await read())) : undefined;
-      if (left && left.length > 0) cutter.add(left);
+      if (!found) continue;
+      if (after) origins.block(start, reader.blocks[block]!.rows, after.changed, after.areGone);
+      else origins.kept(start, reader.blocks[block]!.rows);
+      const left = after?.rows ?? (await read());
+      if (left.length > 0) cutter.add(left);
     }
     return found ? (await cutter.finish()).objects : undefined;
   } catch (error) {

@@ -78,7 +78,7 @@ const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: 
           const rows = await read();
           return working(task.signal, () => {
             const gone = taker.going(rows);
-            return gone.length > 0 ? withoutRows(rows, gone) : undefined;
+            return gone.length > 0 ? { rows: withoutRows(rows, gone), changed: gone, areGone: true } : undefined;
           });
         });
         if (!rest) continue;
