@@ -2,6 +2,7 @@
  * Writes CSV and TSV: nested records flattened, one header from the first record; records with other names do not fit.
  */
 import { LakeError } from '../../errors.ts';
+import { distinctNames } from '../../vectors/field-names.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import type { TextOut } from '../../vectors/text-out.ts';
 import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
@@ -101,7 +102,8 @@ class CsvRows {
     this.header = names;
     if (this.noHeader) return;
     const { out, delimiter } = this;
-    names.forEach((name, i) => {
+    // `a.b` and the field b of a are two columns.
+    distinctNames(names).forEach((name, i) => {
       if (i > 0) out.byte(delimiter);
       const start = out.length;
       out.text(name);

@@ -188,6 +188,7 @@ describe('writing CSV', () => {
     ['{a:0x,b:" x",c:"",d:"a,b"}', 'a,b,c,d\n," x",,"a,b"\n'],
     ['{"a,b":1}', '"a,b"\n1\n'],
     ['{a:{b:1}}\n{a:{b:2}}', 'a.b\n1\n2\n'],
+    ['{"a.b":1,a:{b:2}}\n{"a.b":3,a:{b:4}}', 'a.b,a.b_1\n1,2\n3,4\n'],
     ['{a:1}\n[1,2]', 'a\n1\nCSV output encountered non-record value: [1,2]'],
     ['{a:1}::=r\n1::=n', 'a\n1\nCSV output encountered non-record value: 1::=n'],
     ['{a:1}\n{b:2}', "a\n1\nCSV output requires uniform records but multiple types encountered (consider 'fuse')"],
