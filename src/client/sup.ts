@@ -10,6 +10,8 @@ import { Address, Duration, ErrorValue, Network, Symbolic, Time, TypeValue } fro
 const int64Max = 2n ** 63n - 1n;
 const int64Min = -(2n ** 63n);
 const uint64Max = 2n ** 64n - 1n;
+/** The service takes no deeper ones. */
+const levelsMax = 1000;
 
 const numberText = (value: number): string => {
   if (Number.isNaN(value)) return 'NaN';
@@ -21,6 +23,11 @@ const numberText = (value: number): string => {
 const bigintText = (value: bigint): string => {
   if (value < int64Min || value > uint64Max) throw new RangeError(`${value} exceeds 64 bits`);
   return value > int64Max ? `${value}::uint64` : String(value);
+};
+const timeText = (time: Time): string => {
+  if (time.nanoseconds < int64Min || time.nanoseconds > int64Max)
+    throw new RangeError('a time before 1677-09-21 or after 2262-04-11 has no type in the lake');
+  return time.toString();
 };
 /** JSON's quoting is SUP's; a lone surrogate has no UTF-8 and is written as its replacement. */
 const stringText = (value: string): string => JSON.stringify(value.toWellFormed());
@@ -51,18 +58,14 @@ export const supText = (value: unknown, within: readonly object[] = []): string 
 };
 
 const objectText = (value: object, within: readonly object[]): string => {
-  if (value instanceof Date) return Time.of(value).toString();
-  if (
-    value instanceof Time ||
-    value instanceof Duration ||
-    value instanceof Address ||
-    value instanceof Network ||
-    value instanceof TypeValue
-  )
+  if (value instanceof Date) return timeText(Time.of(value));
+  if (value instanceof Time) return timeText(value);
+  if (value instanceof Duration || value instanceof Address || value instanceof Network || value instanceof TypeValue)
     return value.toString();
   if (value instanceof Symbolic) return stringText(value.text);
   if (value instanceof Uint8Array) return bytesText(value);
   if (within.includes(value)) throw new TypeError('a value that holds itself has no text');
+  if (within.length >= levelsMax) throw new RangeError(`a value nested deeper than ${levelsMax} levels is refused`);
   const path = [...within, value];
   const inner = (each: unknown): string => supText(each, path);
   if (value instanceof ErrorValue) return `error(${inner(value.value)})`;

@@ -181,6 +181,12 @@ describe('values', () => {
     const round: unknown[] = [];
     round.push(round);
     await expect(main.insert(round)).rejects.toThrow('holds itself');
+    for (const value of [new Date(8.64e15), new Date(-8.64e15), new Time(2n ** 63n)])
+      await expect(main.insert([{ k: 1, value }])).rejects.toThrow('a time before 1677-09-21 or after 2262-04-11');
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
+    await main.insert([{ k: 1, value: nested(999) }]);
+    for (const levels of [1000, 5000])
+      await expect(main.insert([{ k: 1, value: nested(levels) }])).rejects.toThrow('deeper than 1000 levels');
   });
 });
 
