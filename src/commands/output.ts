@@ -46,7 +46,7 @@ export const outputOf = (options: ParsedOptions, io: CommandIo, turn: Turn = (wo
 };
 const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
-const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
+export const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
   const has = (name: string): boolean => options.values[name] === true;
   const json = has('j') || has('J');
   const sup = has('s') || has('S');

@@ -16,7 +16,7 @@ import { windowCatalog } from '../exec/windows/windows.ts';
 import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext, ExecutionHost } from '../exec/source.ts';
-import { type FormatName, createWriter, isFormatName } from '../formats/formats.ts';
+import { type FormatName, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
 import { inputFormOf } from './input-options.ts';
 import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse/error.ts';
@@ -29,7 +29,7 @@ import { compileErrorText } from './compile-error.ts';
 import { FileMissing, FileSources, commandLineSource } from './files.ts';
 import { httpRules } from './from-options.ts';
 import type { CommandIo } from './io.ts';
-import { outputOf } from './output.ts';
+import { formatOf, outputOf } from './output.ts';
 import { ProgressLines, type ProgressState } from './progress.ts';
 
 /** Told where something is piped in and nothing asks for it. */
@@ -134,6 +134,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
       engine,
       signal,
       indexBase: indexBaseOf(options.values),
+      fuseSelect: formatTable[formatOf(options, io)].fusesSelect === true,
     });
     for (const warning of plan.warnings ?? []) io.complain(`warning: ${warning}\n`);
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
@@ -171,12 +172,13 @@ interface CompiledOptions {
   readonly engine: EngineSettings;
   readonly signal: AbortSignal;
   readonly indexBase: 0 | 1 | undefined;
+  readonly fuseSelect: boolean;
 }
 
 const compiled = async (
   texts: readonly QuerySource[],
   sources: FileSources,
-  { hasInput, advice, engine, signal, indexBase }: CompiledOptions,
+  { hasInput, advice, engine, signal, indexBase, fuseSelect }: CompiledOptions,
 ): ReturnType<typeof compile> => {
   const environment: CompileEnvironment = {
     mode: 'files',
@@ -189,7 +191,7 @@ const compiled = async (
     ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
-    return await compile(texts, environment, { ...engine, rowType: true });
+    return await compile(texts, environment, { ...engine, rowType: true, ending: { fuseSelect } });
   } catch (problem) {
     if (problem instanceof CompileError) throw new Error(compileErrorText(texts, problem, advice), { cause: problem });
     if (problem instanceof FileMissing) throw new Error(`${problem.file}: ${problem.message}`, { cause: problem });

@@ -100,6 +100,11 @@ export interface Format {
   readonly recordsOnly?: boolean;
   /** Without rows it says all the same of what type they are. */
   readonly hasTypeAlone?: boolean;
+  /**
+   * All records have one type, and nothing can be read before the last one is there: rows of SELECT, whose nulls are of
+   * their columns' types, are fused to it.
+   */
+  readonly fusesSelect?: boolean;
   /** Where a record cannot be read, its reader finds the next one. */
   readonly goesOn?: boolean;
   /** Has control messages between its values. */
@@ -217,6 +222,7 @@ const formats = {
     name: 'parquet',
     title: 'Parquet',
     recordsOnly: true,
+    fusesSelect: true,
     isBinary: true,
     hasTypeAlone: true,
     mediaTypes: ['application/x-parquet', 'application/vnd.apache.parquet'],

@@ -50,12 +50,14 @@ export interface CompileOptions {
 }
 /**
  * What a request asks for beside its text: so many rows, then one record type for all of them. `recordsOnly`: its
- * format holds nothing else, so the commit of a load is told as a record.
+ * format holds nothing else, so the commit of a load is told as a record. `fuseSelect`: rows of SELECT have one record
+ * type.
  */
 export interface Ending {
   readonly recordsOnly?: boolean;
   readonly limit?: number;
   readonly fuse?: boolean;
+  readonly fuseSelect?: boolean;
 }
 
 /** Most rounds of resolving sources: each round finds at least one new source, and a query names few. */
@@ -117,7 +119,7 @@ const compileRounds = async (
   let defaultNeeded = false;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
-    const pipeline = ended(lowerMain(analysis, query), options.ending);
+    const pipeline = ended(lowerMain(analysis, query), endingOf(query, options.ending));
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
     // A default source that was known at once is read in the next round only.
@@ -136,6 +138,8 @@ const commitRecord: PlanExpr = {
   elements: [{ kind: 'field', name: 'commit', value: { kind: 'this' } }],
 };
 const givesCommit = (op: PlanOp | undefined): boolean => op?.kind === 'load' || op?.kind === 'changeRows';
+const endingOf = ({ ops }: QueryNode, { fuseSelect = false, ...ending }: Ending = {}): Ending =>
+  fuseSelect && ops.at(-1)?.kind === 'sql-op' ? { ...ending, fuse: true } : ending;
 /** Rows that go out under a name are ended before they do. */
 const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false, recordsOnly = false }: Ending = {}): Pipeline => {
   const ending: readonly PlanOp[] = [

@@ -108,7 +108,8 @@ function parseParenthesized(s: Scanner): Expr | undefined {
   if (called !== undefined) return called;
   s.pos++;
   s.skip();
-  const first = parseExpr(s);
+  // No call of a function of that name, which SQL does not have.
+  const first = s.sql && areRowsAhead(s) ? undefined : parseExpr(s);
   if (first !== undefined) {
     if (s.takeNext(')')) return first;
     const elems = s.takeNext(',') ? parseRest(s) : undefined;
@@ -118,6 +119,14 @@ function parseParenthesized(s: Scanner): Expr | undefined {
   s.pos = start;
   const query = parseEnclosedQuery(s, '(', ')');
   return query === undefined ? undefined : { kind: 'subquery', query, start: s.byte(start), end: s.byte(s.pos) };
+}
+
+/** Whether VALUES and a row come next. Takes nothing. */
+function areRowsAhead(s: Scanner): boolean {
+  const start = s.pos;
+  const isAhead = s.keyword('values') && s.takeNext('(');
+  s.pos = start;
+  return isAhead;
 }
 
 function parseRest(s: Scanner): Expr[] | undefined {

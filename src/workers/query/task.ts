@@ -116,7 +116,11 @@ export const runQuery = async (
     environment,
     options: {
       rowType: formatTable[format].hasTypeAlone === true,
-      ending: { ...request.ending, recordsOnly: formatTable[format].recordsOnly === true },
+      ending: {
+        ...request.ending,
+        recordsOnly: formatTable[format].recordsOnly === true,
+        fuseSelect: formatTable[format].fusesSelect === true,
+      },
     },
     meaning: request,
     prefetched: task.prefetched,

@@ -1,8 +1,9 @@
 /** Further functions of numbers: hyperbolic ones, gamma, neighbours of floats, remainders, other roundings. */
 import { int64Max } from '../../../vectors/literal.ts';
-import { isFloat, isInteger } from '../../../vectors/type.ts';
+import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, integer } from '../../../vectors/value.ts';
-import { rowsOf, type FunctionRow } from '../row.ts';
+import { numbers } from '../../../vectors/vector.ts';
+import { rowsOf, type Evaluate, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
 /** Lanczos' approximation (g = 7, nine terms), and the reflection for the left half. */
@@ -100,6 +101,12 @@ const inDomain =
   (f: (x: number) => number, low: number, high: number) =>
   (x: number): number | Refusal =>
     x < low || x > high ? new Refusal(`number from ${low} to ${high} required`) : f(x);
+const drawn: Evaluate = (_, length) =>
+  numbers(
+    types.float64,
+    Float64Array.from({ length }, () => Math.random()),
+  );
+
 export const realNumbers: readonly FunctionRow[] = [
   ...real('sinh', 'The hyperbolic sine.', Math.sinh, ['sinh(0)', '0.']),
   ...real('cosh', 'The hyperbolic cosine.', Math.cosh, ['cosh(0)', '1.']),
@@ -131,6 +138,13 @@ export const realNumbers: readonly FunctionRow[] = [
     'How often a number goes into another one, rounded down.',
     byRow('fdiv', ['number', 'number'], 'number', (a, b) => Math.floor(a / b)),
     [['fdiv(7,2)', '3.'], wrong('fdiv', ',1')],
+  ),
+  ...rowsOf(
+    'random()',
+    'A number from 0 on, below 1, another one for each row; there is no seed.',
+    () => drawn,
+    [['select random() between 0 and 1 as r', '{r:true}']],
+    { sqlOnly: 'all', impure: true },
   ),
   ...rowsOf(
     'signbit(n)',
