@@ -158,7 +158,7 @@ test('an empty pool, an empty branch, and a pool that is no table', async () => 
   await lake.lake.setPool('p', { iceberg: 'off' });
   expect(lake.catalogue.tables()).toEqual([]);
   expect(await lake.catalogue.load('p', {})).toBeUndefined();
-  expect(await lake.catalogue.describe('p')).toEqual({ setting: 'off', columns: [] });
+  expect(await lake.catalogue.describe('p')).toEqual({ setting: 'off', mapping: 'typed', columns: [] });
   expect(await lake.catalogue.load('none', {})).toBeUndefined();
 });
 
