@@ -180,7 +180,11 @@ export class Analysis {
     return this.sourcesKnown && !this.#typesLost;
   }
 
-  /** Counts a part of the plan: macros, named queries and tables of WITH can multiply a short text beyond measure. */
+  /** Parts of the plan so far: macros, named queries and tables of WITH can multiply a short text beyond measure. */
+  get parts(): number {
+    return this.#parts;
+  }
+  /** Counts parts of the plan. @throws CompileError beyond what a query may have */
   grow(parts = 1): void {
     this.#parts += parts;
     if (this.#parts > partsMax) throw failure(`query is too large: more than ${partsMax} parts after expansion`);

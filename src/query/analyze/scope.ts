@@ -56,6 +56,8 @@ export interface CteBinding {
   readonly isRepeated: boolean;
   /** What all references to it are, where its rows are shared among them. */
   shared?: Extract<PlanOp, { kind: 'shared' }>;
+  /** Of what is shared, with all that it reads: each reference counts them, since whoever walks a plan does too. */
+  sharedParts?: number;
   open: boolean;
   recursion?: Recursion;
 }

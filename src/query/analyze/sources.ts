@@ -81,11 +81,15 @@ const boundText = (
     }
     const { usingKey, query } = table.cte;
     const found = { name: table.cte.alias.name.text, alias: table.cte.alias, recursive: table.recursive };
-    if (table.shared) return { ...found, ops: [table.shared], body: query.body };
+    if (table.shared) {
+      a.grow(table.sharedParts);
+      return { ...found, ops: [table.shared], body: query.body };
+    }
     if (usingKey && !(table.recursive && query.body.kind === 'sql-union'))
       a.fault('USING KEY goes with WITH RECURSIVE name(..) AS (first UNION [ALL] next)', usingKey[0]);
     table.open = true;
     const faults = a.faults.length + a.lateFaults.length;
+    const partsBefore = a.parts;
     const ops = lowerSqlQuery(a, query, {
       scope: table.scope,
       input: types.null,
@@ -94,6 +98,7 @@ const boundText = (
       ...(table.inner && flow.outer ? { outer: flow.outer } : {}),
     }).ops;
     table.open = false;
+    table.sharedParts = a.parts - partsBefore;
     const isFaulty = a.faults.length + a.lateFaults.length > faults;
     return { ...found, ops: isFaulty ? sourced(ops) : sharedOps(a, table, sourced(ops)), body: query.body };
   }

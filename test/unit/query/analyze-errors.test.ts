@@ -294,6 +294,11 @@ describe('texts that would grow without bound', () => {
   refused(dynamic, {
     [doubling('op o0 x: (values x)', (i) => `op o${i + 1} x: (o${i} x+x)`, 'o40 1')]: [tooLarge],
     [doubling('let l0=(values 1)', (i) => `let l${i + 1}=(values [l${i}],[l${i}])`, 'from l40')]: [tooLarge],
+    [doubling(
+      'with t0 as (select 1 as a)',
+      (i) => `, t${i + 1} as (select * from t${i} union all select * from t${i})`,
+      'select * from t40',
+    )]: [tooLarge],
     [doubling('const c0="xxxxxxxx"', (i) => `const c${i + 1}=c${i}||c${i}`, 'values c40')]: [
       'constant is too large: more than 1048576 bytes',
     ],
