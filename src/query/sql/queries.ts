@@ -80,7 +80,8 @@ const withScope = (a: Analysis, query: SqlQuery, e: SqlWith, flow: Flow): Scope 
         scope,
         recursive: e.recursive,
         inner: flow.outer !== undefined,
-        isRepeated: (counts.get(name) ?? 0) > 1,
+        // What a recursive one reads of itself is not read again.
+        isRepeated: (counts.get(name) ?? 0) - (tableCounts(cte.query).get(name) ?? 0) > 1,
         open: false,
       });
   }

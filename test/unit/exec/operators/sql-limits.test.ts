@@ -157,7 +157,7 @@ describe('plans', () => {
   test('an equality with an outer column is a hash key, other conditions go to the scan', async () => {
     expect(await planOf('select id from t o where exists (select 1 from t i where i.k=o.id and i.id>5)')).toEqual([
       'scan t columns (id)',
-      'inner first kept loose join as {outer,row} on id=k',
+      'inner first kept loose join as {outer,row} on id=k right columns (k)',
       '  right',
       '    scan t columns (k, id) filter id>5 prune id>5',
       'values outer',
