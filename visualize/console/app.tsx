@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { computed, signal } from '@preact/signals';
 import { nextTheme, theme } from '../shared/theme.ts';
 import { EventsPage } from './events.tsx';
-import { commitRate, feedState, leaveLake, pools, views, watchLake } from './lake.ts';
+import { commitRate, feedState, leaveLake, listed, pools, views, watchLake } from './lake.ts';
 import { LoginPage, UnreachablePage } from './login.tsx';
 import { Icon, Notices } from './parts.tsx';
 import { PoolPage } from './pool/page.tsx';
@@ -260,6 +260,7 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
           client={client}
           pools={pools}
           views={views}
+          listed={listed}
           initial={initial}
           restored={restored.current}
           onRun={onRun}

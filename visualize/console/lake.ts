@@ -34,6 +34,17 @@ const branchesOf = signal<ReadonlyMap<string, readonly BranchInfo[]>>(new Map())
 const tagsOf = signal<ReadonlyMap<string, readonly TagInfo[]>>(new Map());
 /** Whether pools and branches were read, or why they could not be. */
 export const listState = signal<'loading' | 'ready' | { readonly fault: string }>('loading');
+/** Resolves when pools and branches were read, or cannot be. */
+export const listed = (): Promise<void> =>
+  new Promise((resolve) => {
+    const end = listState.subscribe((state) => {
+      if (state === 'loading') return;
+      resolve();
+      queueMicrotask(() => {
+        end();
+      });
+    });
+  });
 /** How the feed of events is: `lost` while it is tried again, `ended` when the service refuses it. */
 export const feedState = signal<'connecting' | 'live' | 'lost' | 'ended'>('connecting');
 /** Counts the times that the service was there again: what failed meanwhile is asked once more. */

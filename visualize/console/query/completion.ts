@@ -11,6 +11,8 @@ import { typeNames } from './words.ts';
 
 /** What the lake has for the place. */
 export interface Names {
+  /** Resolves when pools and views are known, or cannot be. */
+  readonly listed: () => Promise<void>;
   readonly pools: () => readonly string[];
   readonly views: () => readonly string[];
   readonly branches: (pool: string) => Promise<readonly string[]>;
@@ -75,7 +77,8 @@ export const completionOf =
       return null;
     const result = (options: readonly Completion[]): CompletionResult | null =>
       completed(options, context, { from, typed: typed?.text ?? '' });
-    if (last?.kind === 'word' && last.text.toLowerCase() === 'from' && last.end < from)
+    if (last?.kind === 'word' && last.text.toLowerCase() === 'from' && last.end < from) {
+      await names.listed();
       return result(
         (['pool', 'view'] as const).flatMap((detail) =>
           names[`${detail}s`]().map((name, i): Completion => {
@@ -85,6 +88,7 @@ export const completionOf =
           }),
         ),
       );
+    }
     if (last?.text === '@') {
       const source = sourceOf(
         tokens

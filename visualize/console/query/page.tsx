@@ -30,6 +30,8 @@ export interface QueryPageProps {
   readonly client: Lake;
   readonly pools: ReadonlySignal<readonly PoolInfo[]>;
   readonly views: ReadonlySignal<readonly ViewInfo[]>;
+  /** Resolves when `pools` and `views` were read, or cannot be. */
+  readonly listed: () => Promise<void>;
   readonly initial: Beginning;
   /** What a later address of the same question names, in place of what stands there; `n` counts them. */
   readonly restored: (Beginning & { readonly n: number }) | undefined;
@@ -56,7 +58,7 @@ const runsByItself = (text: string): boolean => {
 };
 
 /** The page of queries. */
-export const QueryPage = ({ client, pools, views, initial, restored, onRun, onText }: QueryPageProps) => {
+export const QueryPage = ({ client, pools, views, listed, initial, restored, onRun, onText }: QueryPageProps) => {
   const question = useMemo(
     () =>
       new Question({
@@ -72,7 +74,7 @@ export const QueryPage = ({ client, pools, views, initial, restored, onRun, onTe
     [],
   );
   const panel = useSignal<Panel | undefined>(undefined);
-  const names = useNames(client, { pools, views }, question.table);
+  const names = useNames(client, { pools, views, listed }, question.table);
   const table = question.table.value;
   useEffect(() => {
     const untell = question.text.subscribe(onText);
@@ -217,12 +219,13 @@ const inOrder = (pools: readonly PoolInfo[], order: StartsOrder): readonly PoolI
 /** What completion knows of the lake. */
 const useNames = (
   client: Lake,
-  { pools, views }: Pick<QueryPageProps, 'pools' | 'views'>,
+  { pools, views, listed }: Pick<QueryPageProps, 'pools' | 'views' | 'listed'>,
   table: ReadonlySignal<Table | undefined>,
 ): Names =>
   useMemo(() => {
     const cache = new FieldCache(client);
     return {
+      listed,
       pools: () => lastUsedFirst(pools.peek()).map(({ name }) => name),
       views: () => views.peek().map(({ name }) => name),
       branches: async (pool) => {
