@@ -1,5 +1,6 @@
 /** Plans to running streams: which operator does what a plan's op says. */
 import { strict as assert } from 'node:assert';
+import { isSourced } from '../query/plan/walk.ts';
 import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind } from '../query/plan/plan.ts';
 import { type Split, splitOf } from '../query/plan/split.ts';
 import type { Vector } from '../vectors/vector.ts';
@@ -319,27 +320,8 @@ const source =
 const assigns = (list: Extract<PlanOp, { kind: 'put' | 'cut' }>['assignments'], build: Build): readonly Assign[] =>
   list.map((a) => ({ target: a.target, value: build.expression(a.value) }));
 
-/** Whether a pipeline reads nothing of what comes before it. */
-const hasSource = (p: Pipeline): boolean => {
-  const first = p.ops[0];
-  switch (first?.kind) {
-    case 'scan':
-    case 'null':
-    case 'empty':
-    case 'combine':
-    case 'recursive':
-    case 'working':
-    case 'shared':
-      return true;
-    case 'fork':
-      return first.branches.every(hasSource);
-    default:
-      return false;
-  }
-};
-
 const makeFork = (op: Extract<PlanOp, { kind: 'fork' }>, build: Build): PipelineRun => {
-  const branches = op.branches.map((b) => ({ step: build.step(b), reads: !hasSource(b) }));
+  const branches = op.branches.map((b) => ({ step: build.step(b), reads: !isSourced(b.ops) }));
   const readers = branches.filter((b) => b.reads).length;
   return (inputs) => {
     const ports = readers === 0 ? [] : [...fork(one(inputs), readers)];

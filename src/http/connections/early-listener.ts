@@ -92,9 +92,6 @@ export const listenEarly = async (
     return server;
   };
   server.closeAllConnections = () => {
-    HttpServer.prototype.closeAllConnections.call(server);
-    sessions.destroy();
-    // Who never ends their handshake, or never answers the goodbye of a session.
     listeners.cut();
   };
   // A lake that cannot be opened must not keep the process.

@@ -125,10 +125,6 @@ export class Sessions {
   close(): void {
     for (const session of this.#sockets.keys()) session.close();
   }
-  /** Cuts all of them off. */
-  destroy(): void {
-    for (const session of this.#sockets.keys()) session.destroy();
-  }
 
   #began(stream: ServerHttp2Stream, streams: Set<ServerHttp2Stream>): void {
     streams.add(stream);

@@ -11,7 +11,7 @@ import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from '../o
 import { BestKeys, spanOfBlock } from './best.ts';
 import { wantedRows } from './block.ts';
 import { cutOut } from './cut.ts';
-import { rowsLeft } from './left.ts';
+import { hasRowsLeft } from './left.ts';
 import { isInRange, keyRange } from './range.ts';
 import type { BlockCounts, ScanOptions, ScanSource } from './scan.types.ts';
 import { TinyRows } from '../tables/tiny-rows.ts';
@@ -134,7 +134,7 @@ export class ScanInput {
       !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k]!, this.descending));
     if (blocks) return blocks(reader.id).find((k) => k >= block && mayBeBest(k)) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
-      if (!mayBeBest(k) || (unwanted && rowsLeft(reader, k, unwanted)?.length === 0)) continue;
+      if (!mayBeBest(k) || (unwanted && !hasRowsLeft(reader, k, unwanted))) continue;
       if (this.range && !isInRange(reader.blocks[k]!, this.range, this.descending)) continue;
       // The parts of large blocks are looked at one by one when they are read (BlockScanner).
       if (!pruner || reader.blocks[k]!.rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;

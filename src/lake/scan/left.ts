@@ -19,6 +19,13 @@ export const rowsLeft = (reader: Blocks, block: number, without: Uint32Array): U
   }
   return left.done();
 };
+/** Whether `rowsLeft` leaves any row of a block. */
+export const hasRowsLeft = (reader: Blocks, block: number, without: Uint32Array): boolean => {
+  let row = firstRow(reader, block);
+  const end = row + reader.blocks[block]!.rows;
+  for (let k = runBehind(without, row); row < end && without[k]! <= row; k += 2) row = without[k + 1]!;
+  return row < end;
+};
 const firstRow = ({ blocks }: Blocks, block: number): number => {
   let row = 0;
   for (let k = 0; k < block; k++) row += blocks[k]!.rows;

@@ -73,6 +73,7 @@ const withScope = (a: Analysis, query: SqlQuery, e: SqlWith, flow: Flow): Scope 
   const scope = new Scope(flow.scope);
   for (const cte of e.ctes) {
     const name = cte.alias.name.text.toLowerCase();
+    const count = counts.get(name) ?? 0;
     if (scope.tables.has(name)) a.fault('duplicate WITH clause name', cte.alias.name);
     else
       scope.tables.set(name, {
@@ -81,7 +82,7 @@ const withScope = (a: Analysis, query: SqlQuery, e: SqlWith, flow: Flow): Scope 
         recursive: e.recursive,
         inner: flow.outer !== undefined,
         // What a recursive one reads of itself is not read again.
-        isRepeated: (counts.get(name) ?? 0) - (tableCounts(cte.query).get(name) ?? 0) > 1,
+        isRepeated: count > 1 && count - (tableCounts(cte.query).get(name) ?? 0) > 1,
         open: false,
       });
   }

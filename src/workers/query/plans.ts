@@ -46,10 +46,7 @@ export class KnownPlans {
   /** @throws CompileError */
   async of(request: PlanRequest): Promise<MadePlan> {
     const key = keyOf(request);
-    if (key === undefined) {
-      const { plan, varies } = await made(request);
-      return { plan, varies };
-    }
+    if (key === undefined) return made(request);
     const known = this.plans.get(key);
     if (known) {
       this.plans.delete(key);
