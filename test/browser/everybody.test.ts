@@ -83,12 +83,14 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
 
   test('by keyboard alone: a pool is made, opened, its commits walked through, and it is deleted', async () => {
     const { page, faults } = await pages.open();
-    await page.locator('.pools').waitFor();
+    // There are no pools yet when this test runs by itself.
+    await button(page, 'New pool').waitFor();
+    const focused = (): Promise<unknown> => page.evaluate('document.activeElement.textContent');
     await page.keyboard.press('Tab');
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await expect.poll(focused).toBe('Skip to content');
     await page.keyboard.press('Enter');
-    for (let i = 0; i < 5 && (await page.evaluate('document.activeElement.textContent')) !== 'New pool'; i++)
-      await page.keyboard.press('Tab');
+    for (let i = 0; i < 5 && (await focused()) !== 'New pool'; i++) await page.keyboard.press('Tab');
+    expect(await focused()).toBe('New pool');
     await page.keyboard.press('Enter');
     await page.locator('dialog input:focus').waitFor();
     await page.keyboard.type('by hand');
@@ -371,7 +373,8 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       // Two frames on, whatever came is drawn.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
       expect(await page.locator('.pools .name').allTextContents()).toEqual(['Pool', 'open']);
-      expect(faults.filter((fault) => !/40[13]/.test(fault))).toEqual([]);
+      // 404: the pool that came went before its figures were asked for.
+      expect(faults.filter((fault) => !/40[134]/.test(fault))).toEqual([]);
       await page.close();
     });
 
