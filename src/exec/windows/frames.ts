@@ -8,6 +8,8 @@
 import type { FrameEdge, WindowFrame } from '../../query/plan/plan.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { fillCurrent, numbersOf } from './keys.ts';
+import { constantOf } from '../../vectors/builder.ts';
+import { spanType } from '../../vectors/spans.ts';
 import { fillVarying } from './offsets.ts';
 import { type Segment, type Side, partitionCount } from './segment.ts';
 
@@ -56,6 +58,9 @@ const fill = (
     const steps = edge.kind === 'preceding' ? -1 : 1;
     if (unit === 'rows') fillRows(out, segment, steps * Number(edge.offset.data), side);
     else if (unit === 'groups') fillGroups(out, segment, steps * Number(edge.offset.data), side);
+    else if (edge.offset.type === spanType)
+      // Months have no length: no frame is a shift of the one before.
+      fillVarying(out, segment, unit, steps, side, constantOf(edge.offset, segment.length));
     else fillRange(out, segment, edge.offset.data as number | bigint, steps, side);
   }
 };

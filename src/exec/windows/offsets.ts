@@ -2,9 +2,11 @@
 import { LakeError } from '../../errors.ts';
 import { isInteger, isFloat, types } from '../../vectors/type.ts';
 import { supText } from '../../vectors/sup/print.ts';
+import { type TimeSpan, lengthOfSpan, spanOf, spanRecord } from '../../vectors/spans.ts';
 import { underValue } from '../../vectors/value.ts';
 import { type NumberArray, type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WindowFrame } from '../../query/plan/plan.ts';
+import { movedBy } from '../expressions/sql/spans.ts';
 import { fillCurrent, numbersOf } from './keys.ts';
 import type { Segment, Side } from './segment.ts';
 
@@ -33,6 +35,13 @@ export const fillVarying = (
 };
 const within = (x: number, least: number, greatest: number): number => Math.min(Math.max(x, least), greatest);
 
+/** An interval with months, which only a time or a duration can be moved by. */
+const spanAt = (offsets: Vector, row: number): TimeSpan | undefined => {
+  const value = underValue(valueAt(offsets, row));
+  const span = value.type === spanRecord ? spanOf(value) : undefined;
+  if (span && lengthOfSpan(span) < 0n) throw new LakeError('window-offset', { value: supText(value) });
+  return span;
+};
 const offsetAt = (offsets: Vector, row: number, isWhole: boolean): number | bigint => {
   const value = underValue(valueAt(offsets, row));
   const { type, data } = value;
@@ -60,17 +69,22 @@ const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side,
       while (from < to && valid[from] === 0) from++;
       while (to > from && valid[to - 1] === 0) to--;
     }
-    const by = offsetAt(offsets, i, false);
-    if (valid[i] === 1)
-      out[i] = firstBehind(values, boundOf(values[i], by, isAscending ? steps : (-steps as Steps)), {
-        from,
-        to,
-        isAscending,
-        side,
-      });
+    const span = spanAt(offsets, i);
+    const by = span ?? offsetAt(offsets, i, false);
+    if (valid[i] !== 1) continue;
+    const way = isAscending ? steps : (-steps as Steps);
+    const bound = typeof by === 'object' ? movedKey(segment.keys[0], i, by, way, offsets) : boundOf(values[i], by, way);
+    out[i] = firstBehind(values, bound, { from, to, isAscending, side });
   }
 };
 
+/** A time goes by the calendar, a duration by thirty days a month; beyond the times there are is behind all of them. */
+const movedKey = (keys: Vector, row: number, span: TimeSpan, steps: Steps, offsets: Vector): number | bigint => {
+  const { type, data } = underValue(valueAt(keys, row));
+  if (type === types.time) return movedBy(data as number | bigint, span, steps) ?? steps * Infinity;
+  if (type === types.duration) return BigInt(data as number | bigint) + BigInt(steps) * lengthOfSpan(span);
+  throw new LakeError('window-offset', { value: supText(valueAt(offsets, row)) });
+};
 const boundOf = (key: number | bigint, by: number | bigint, steps: Steps): number | bigint =>
   typeof key === 'bigint' && (typeof by === 'bigint' || Number.isInteger(by))
     ? key + BigInt(by) * BigInt(steps)

@@ -46,7 +46,7 @@ import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../
 import { decimalPrecisionMax } from '../sql/types.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
-import { asSqlValue, negatedSpan, spanOfFile, spansAlike, storedColumn } from '../sql/stored.ts';
+import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/stored.ts';
 import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from '../sql/casts.ts';
 import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
@@ -403,6 +403,8 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
       ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true }
       : { kind: 'concat', left, right };
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
+  if (e.op === '+' && isSql(c) && [left, right].every((x) => isList(c, x)))
+    return { kind: 'concat', left, right, sql: true };
   if (arithmetics.has(e.op))
     return isSql(c)
       ? sqlArithmetic(e.op as ArithmeticOperator, left, right, c)
@@ -423,6 +425,13 @@ const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
     );
   if (scale === undefined) return { kind: 'literal', value };
   return { kind: 'literal', value: decimalOfText(e.text) ?? value, scale };
+};
+/** Whether a value is known to be a list: the sum of two has the elements of both. */
+const isList = (c: ExprContext, e: PlanExpr): boolean => {
+  if (e.kind === 'array') return true;
+  const type = e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e);
+  const given = type ? alternatives(type).filter((t) => t !== types.null) : [];
+  return given.length > 0 && given.every((t) => t.kind === 'array');
 };
 const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
   const [left, right] = [ofOneWidth(c, x), ofOneWidth(c, y)];
@@ -494,17 +503,10 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   const ops = sourced(found.ops);
   const [column, ...others] = columnsOf(a.typeOf(ops, types.null)) ?? [];
   const ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
-  const right = a.at(
-    e,
-    subqueryOf(
-      ofColumn
-        ? [...found.ops, { kind: 'values', exprs: [valueOfColumn(a.rowTypeByContent(ops, types.null), column)] }]
-        : found.ops,
-      'list',
-    ),
-  );
+  const [value, member] = ofColumn ? besideColumn(left, a.rowTypeByContent(ops, types.null), column, c) : [left];
+  const right = a.at(e, subqueryOf(member ? [...found.ops, { kind: 'values', exprs: [member] }] : found.ops, 'list'));
   a.places.untyped.add(right);
-  return { kind: 'in', left, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
+  return { kind: 'in', left: value, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
 };
 
 /** Whether a query that stands by itself gives texts, nulls and errors alone: there is nothing inside of these. */
@@ -515,13 +517,13 @@ const isOfTexts = (a: Analysis, { body, correlated }: PlanExpr & { readonly kind
   return members.every((m) => m === types.string || m === types.null || m.kind === 'error');
 };
 
-/** The only column of a query. */
-const valueOfColumn = (row: Type, column: string): PlanExpr => {
+/** A value and the only column of a query that it is looked for in. */
+const besideColumn = (left: PlanExpr, row: Type, column: string, c: ExprContext): readonly [PlanExpr, PlanExpr] => {
   const value = fieldOf(thisExpr, column);
   const record = recordOf(row);
-  const field = record && record !== 'dynamic' ? record.fields.find((f) => f.name === column) : undefined;
-  const stored = field && storedColumn(field.type);
-  return stored ? castTo(value, stored) : value;
+  const type = record && record !== 'dynamic' ? record.fields.find((f) => f.name === column)?.type : undefined;
+  const stored = type && storedColumn(type);
+  return stored ? [left, castTo(value, stored)] : spansAlikeIn(left, value, type, c.sql?.typeOf);
 };
 /** Texts of a list that a time of day is looked for in are such times. */
 const elementsBeside = (left: PlanExpr, right: PlanExpr): PlanExpr => {

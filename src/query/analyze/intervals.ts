@@ -3,6 +3,8 @@
  * a duration holds.
  */
 
+import { fitsInt64 } from '../../vectors/literal.ts';
+
 /** So many months and so many nanoseconds. */
 export interface Interval {
   readonly months: number;
@@ -50,15 +52,23 @@ export const intervalOfText = (text: string, unit?: IntervalUnit): Interval | un
   const body = ago ? plain.slice(0, -3).trim() : plain;
   if (body === '') return undefined;
   let sum: Interval = { months: 0, nanos: 0n };
+  let clock = 0n;
   for (part.lastIndex = 0; part.lastIndex < body.length; ) {
     const m = part.exec(body);
     const one = m && partOf(m, unit);
     if (!one) return undefined;
     sum = { months: sum.months + one.months, nanos: sum.nanos + one.nanos };
+    if (!isOfDays(m)) clock += one.nanos;
   }
+  if (!fitsInt64(clock / 1000n)) return undefined;
   return ago ? { months: -sum.months, nanos: -sum.nanos } : sum;
 };
 
+/** Whether a part counts days or longer units, which have a number of their own beside the microseconds. */
+const isOfDays = (m: RegExpExecArray): boolean => {
+  const of = m[9] === undefined ? undefined : intervalUnit(m[9]);
+  return of !== undefined && (of.kind === 'months' || of.size >= day);
+};
 const partOf = (m: RegExpExecArray, unit: IntervalUnit | undefined): Interval | undefined => {
   if (m[2] !== undefined) {
     const seconds = BigInt(m[2]) * 3600n + BigInt(m[3] ?? 0) * 60n + BigInt(m[4] ?? 0);

@@ -50,6 +50,18 @@ export const asKeyOf = (map: PlanExpr, key: PlanExpr, typeOf: TypeOf): PlanExpr 
   const midnight = literal({ type: types.time, data: 0 });
   return { kind: 'arithmetic', operator: '+', left: midnight, right: asDuration(castTo(key, stored)), sql: true };
 };
+/** A list of such values as one of SQL's, for functions that look at its elements. */
+export const asSqlList = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
+  const type = typeOf && mayBeColumn(e) ? typeOf(e) : undefined;
+  const [only, another] = type?.kind === 'union' ? type.members.filter((m) => m !== types.null) : [type];
+  if (only?.kind !== 'array' || another) return e;
+  const element = storedType(only.element) ?? (ofFile(only.element) ? interval : undefined);
+  return element ? castTo(e, { kind: 'list', element }) : e;
+};
+const interval: SqlType = { kind: 'plain', type: types.duration };
+/** Whether there are intervals as Parquet has them, which have no order by themselves. */
+const ofFile = (t: Type): boolean =>
+  areIntervals(t) && (t.kind === 'union' ? t.members : [t]).some((m) => m.kind === 'named' && m.inner === types.bytes);
 /** The type that a column's values are cast to where they are compared with others; undefined for most. */
 export const storedColumn = (t: Type): SqlType | undefined => storedType(t);
 
@@ -79,14 +91,29 @@ const lengthOf = (e: PlanExpr): PlanExpr => ({ kind: 'call', name: 'interval_len
 
 const isDuration = (e: PlanExpr, typeOf: TypeOf): boolean => {
   const type = e.kind === 'literal' ? e.value.type : typeOf?.(e);
-  return type !== undefined && (type.kind === 'union' ? type.members : [type]).every(isNullOrDuration);
+  return type !== undefined && areDurations(type);
 };
+const areDurations = (t: Type): boolean => (t.kind === 'union' ? t.members : [t]).every(isNullOrDuration);
 const isNullOrDuration = (t: Type): boolean => t === types.null || t === types.duration;
 /** What is compared with one another: of intervals the lengths, where nothing but intervals is there. */
 export const spansAlike = (list: readonly PlanExpr[], typeOf: TypeOf): readonly PlanExpr[] =>
   list.some((e) => isInterval(e, typeOf)) && list.every((e) => isInterval(e, typeOf) || isDuration(e, typeOf))
     ? list.map(lengthOf)
     : list;
+/** The one column of a query that a value is looked for in, and that value: of intervals the lengths. */
+export const spansAlikeIn = (
+  left: PlanExpr,
+  column: PlanExpr,
+  columnType: Type | undefined,
+  typeOf: TypeOf,
+): readonly [PlanExpr, PlanExpr] => {
+  const isSpan = columnType !== undefined && areIntervals(columnType);
+  const isColumn = isSpan || (columnType !== undefined && areDurations(columnType));
+  const isLeft = isInterval(left, typeOf);
+  return isColumn && (isLeft || isDuration(left, typeOf)) && (isSpan || isLeft)
+    ? [lengthOf(left), lengthOf(column)]
+    : [left, column];
+};
 /** `nullif` of intervals; undefined for other values. */
 export const nullifOfSpans = (args: readonly PlanExpr[], typeOf: TypeOf): PlanExpr | undefined => {
   const [value, other] = args;

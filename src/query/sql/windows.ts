@@ -28,8 +28,10 @@ import { windowFunctionHint } from '../analyze/hints.ts';
 import { didYouMean } from '../analyze/suggest.ts';
 import { alternatives } from '../types/of.ts';
 import { isOpen } from '../types/check.ts';
+import { isDate } from './casts.ts';
 import { collated } from './collation.ts';
-import { extremeOfSpans, inAggregate, orderOfSpan } from './stored.ts';
+import { lengthOfSpan, spanOf, spanValue } from '../../vectors/spans.ts';
+import { extremeOfSpans, inAggregate, orderOfSpan, spanOfFile } from './stored.ts';
 import { Scope } from '../analyze/scope.ts';
 import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
@@ -355,24 +357,37 @@ export class SqlWindows {
     if (!bound.offset) return { kind: bound.bound === 'current row' ? 'current' : 'unbounded' };
     const before = this.#a.faults.length;
     const kind = bound.bound as 'preceding' | 'following';
-    const lowered = this.#source.lower(bound.offset);
+    const lowered = spanOfFile(this.#source.lower(bound.offset), this.#source.typeOf);
     const offset = this.#a.constant(lowered);
     if (this.#a.faults.length > before) return { kind: 'current' };
     if (!offset) {
       if (unit === 'range') this.#checkRangeKey(bound.offset, order);
       return { kind, argument: offsets.push(lowered) - 1 };
     }
-    if (unit === 'range') this.#checkRange(offset.value, bound.offset, order);
-    else if (!isInteger(offset.value.type) || Number(offset.value.data) < 0)
+    if (unit === 'range') return { kind, offset: this.#rangeOffset(offset.value, bound.offset, order) };
+    if (!isInteger(offset.value.type) || Number(offset.value.data) < 0)
       this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
     return { kind, offset: offset.value };
   }
 
-  #checkRange({ type, data }: Value, place: Span, order: readonly SortKey[]): void {
-    const isNumber = isInteger(type) || isFloat(type) || type === types.duration;
-    if (!isNumber || !(Number(data) >= 0))
-      this.#a.fault('offset of RANGE must be a number or a duration that is not negative', place);
+  /** The distance of the sort key; whole numbers beside dates are days. */
+  #rangeOffset(offset: Value, place: Span, order: readonly SortKey[]): Value {
+    const { type, data } = offset;
+    const isNumber = isInteger(type) || isFloat(type);
+    const span = isNumber ? undefined : spanOf(offset);
+    const isForward = isNumber ? Number(data) >= 0 : span !== undefined && lengthOfSpan(span) >= 0n;
+    if (!isForward) this.#a.fault('offset of RANGE must be a number or an interval that is not negative', place);
     this.#checkRangeKey(place, order);
+    const [key] = order;
+    if (!key || !isForward) return offset;
+    if (isInteger(type) && isDate(key.expr)) return spanValue({ months: 0, days: Number(data), nanos: 0n }) ?? offset;
+    const kinds = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType())).filter((t) => t !== types.null);
+    const isTimes = kinds.length > 0 && kinds.every((t) => t === types.time || t === types.duration);
+    if (isTimes && isNumber)
+      this.#a.fault('offset of RANGE must be an interval where the ORDER BY key is a time', place);
+    if (!isNumber && kinds.length > 0 && kinds.every((t) => isInteger(t) || isFloat(t)))
+      this.#a.fault('offset of RANGE must be a number where the ORDER BY key is one', place);
+    return offset;
   }
 
   #checkRangeKey(place: Span, order: readonly SortKey[]): void {

@@ -104,6 +104,15 @@ describe('columns', () => {
       '{s:"1 month"}',
     ],
     ['select interval (n) month as a, to_years(n)::varchar as b from (values (2)) t(n)', `{a:${month(2)},b:"2 years"}`],
+    [`select x ${three} where i in (select interval '30 days' union all select interval '1 day')`, '{x:1}'],
+    [`select x ${three} where i not in (select i + interval '0 days' ${three} where x = 2)`, '{x:1} {x:3}'],
+    [`select interval '30 days' in (select i ${three}) as b`, '{b:true}'],
+    [
+      "select range(date '2024-01-31', date '2024-04-01', i) as l, generate_series(date '2024-03-01', date '2024-01-01', -i)[2] as m from (values (interval '1 month'), (interval '20 days')) t(i)",
+      '{l:[2024-01-31T00:00:00Z,2024-02-29T00:00:00Z,2024-03-29T00:00:00Z],m:2024-02-01T00:00:00Z} {l:[2024-01-31T00:00:00Z,2024-02-20T00:00:00Z,2024-03-11T00:00:00Z,2024-03-31T00:00:00Z],m:2024-02-10T00:00:00Z}',
+    ],
+    ["select try_cast('9223372036854775808 microseconds' as interval) as i", '{i:null}'],
+    ["select try_cast('2147483647 days' as interval)::varchar as i", '{i:"2147483647 days"}'],
     [
       "select try_cast(s as interval)::varchar as i from (values ('1 month'), ('3 days'), ('x')) t(s)",
       '{i:"1 month"} {i:"3 days"} {i:null::(string|null)}',

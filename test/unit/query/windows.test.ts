@@ -106,9 +106,17 @@ describe('frames', () => {
     'select sum(v) over (order by s range 1 preceding) from t': [
       'RANGE with an offset needs an ORDER BY key that is a number, a duration or a time @38+1',
     ],
-    "select sum(v) over (order by ts range interval '1 month' preceding) from t": ['invalid duration: 1 month @39+18'],
+    "select sum(v) over (order by ts range interval '-1 month' preceding) from t": [
+      'offset of RANGE must be a number or an interval that is not negative @39+19',
+    ],
+    "select sum(v) over (order by id range interval '1 month' preceding) from t": [
+      'offset of RANGE must be a number where the ORDER BY key is one @39+18',
+    ],
+    'select sum(v) over (order by ts range 1 preceding) from t': [
+      'offset of RANGE must be an interval where the ORDER BY key is a time @39+1',
+    ],
     'select sum(v) over (order by id range -1 preceding) from t': [
-      'offset of RANGE must be a number or a duration that is not negative @39+2',
+      'offset of RANGE must be a number or an interval that is not negative @39+2',
     ],
     'select sum(v) over (order by id range "1" preceding) from t': [
       '"1" is not a column or table @39+3 (columns: id, v, s, ts)',

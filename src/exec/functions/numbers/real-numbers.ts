@@ -2,9 +2,9 @@
 import { int64Max } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, integer } from '../../../vectors/value.ts';
-import { numbers } from '../../../vectors/vector.ts';
-import { rowsOf, type Evaluate, type FunctionRow } from '../row.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { flatten, numbers } from '../../../vectors/vector.ts';
+import { byKernel, isOf, rowsOf, type Evaluate, type FunctionRow, type Kernel } from '../row.ts';
+import { Refusal, byRow, rowKernel } from '../typed.ts';
 
 /** Lanczos' approximation (g = 7, nine terms), and the reflection for the left half. */
 const lanczos = [
@@ -41,6 +41,22 @@ const nextAfter = (x: number, to: number): number => {
   view.setFloat64(0, x);
   view.setBigInt64(0, view.getBigInt64(0) + (to > x === x > 0 ? 1n : -1n));
   return view.getFloat64(0);
+};
+const bits32 = new DataView(new ArrayBuffer(4));
+const nextAfter32 = (x: number, to: number): number => {
+  if (Number.isNaN(x) || Number.isNaN(to)) return NaN;
+  if (x === to) return to;
+  bits32.setFloat32(0, x);
+  if (x === 0) bits32.setInt32(0, to > 0 ? 1 : -0x7fff_ffff);
+  else bits32.setInt32(0, bits32.getInt32(0) + (to > x === x > 0 ? 1 : -1));
+  return bits32.getFloat32(0);
+};
+/** Of two float32 the next float32. */
+const afterNumbers: Kernel = (args, length) => {
+  const isNarrow = args.every((a) => isOf(a, types.float32));
+  const out = rowKernel('nextafter', ['number', 'number'], 'number', isNarrow ? nextAfter32 : nextAfter)(args, length);
+  const values = isNarrow ? flatten(out) : undefined;
+  return values?.form === 'number' ? numbers(types.float32, Float64Array.from(values.values, Number), length) : out;
 };
 const even = (x: number): number => {
   const up = Math.ceil(Math.abs(x));
@@ -121,12 +137,11 @@ export const realNumbers: readonly FunctionRow[] = [
   ...real('gamma', 'The gamma function: (n-1)! for whole numbers.', gamma, ['gamma(5)', '24.']),
   ...real('lgamma', "The logarithm of the gamma function's size.", logGamma, ['lgamma(1)', '0.']),
   ...real('even', 'The next even number away from zero.', even, ['even(-2.1)', '-4.']),
-  ...rowsOf(
-    'nextafter(x, to)',
-    'The next float from one number toward another.',
-    byRow('nextafter', ['number', 'number'], 'number', nextAfter),
-    [['nextafter(1,2)', '1.0000000000000002'], wrong('nextafter', ',1')],
-  ),
+  ...rowsOf('nextafter(x, to)', 'The next float from one number toward another.', byKernel(afterNumbers, 'bare'), [
+    ['nextafter(1,2)', '1.0000000000000002'],
+    ['nextafter(1.::float32,2.::float32)', '1.0000001::float32'],
+    wrong('nextafter', ',1'),
+  ]),
   ...rowsOf(
     'fmod(a, b)',
     'What a division of numbers leaves that is rounded down.',

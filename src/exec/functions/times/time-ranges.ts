@@ -5,6 +5,7 @@
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, arrayValue, integer } from '../../../vectors/value.ts';
+import { nanosOfDay, spanOf } from '../../../vectors/spans.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { monthsOn } from '../../expressions/sql/spans.ts';
 import { outOfRange } from './calendar.ts';
@@ -20,10 +21,13 @@ export const isTimeRange = (args: readonly Vector[]): boolean => args.length > 2
 
 /** The range of the arguments `from, to, duration[, months]`. */
 export const timeRange = (name: string, options: { readonly withEnd: boolean }): Kernel =>
-  rowKernel(name, ['time', 'time', 'duration', 'integer'], 'value', (from, to, step, months) => {
+  rowKernel(name, ['time', 'time', 'value', 'integer'], 'value', (from, to, by, months) => {
+    const span = spanOf(by);
+    if (!span) return new Refusal('duration argument required', 2);
+    const step = BigInt(span.days) * nanosOfDay + span.nanos;
     const out: Value[] = [];
     const end = BigInt(to);
-    const count = months ?? 0;
+    const count = months ?? span.months;
     const way = Math.sign(Number(step)) || Math.sign(Number(count));
     if (way === 0) return arrayValue([]);
     if (Number(count) * way < 0) return new Refusal('an interval with parts of both signs', 2);

@@ -9,7 +9,6 @@ import type {
   CallExpr,
   Expr,
   FrameBound,
-  LiteralExpr,
   NameNode,
   OrderKey,
   WindowDef,
@@ -187,67 +186,10 @@ function parseBound(s: Scanner): FrameBound | undefined {
   s.pos = before;
   if (s.keyword('current') && s.spaceKeyword('row')) return made('current row');
   s.pos = before;
-  const offset = parseInterval(s) ?? parseExpr(s);
+  const offset = parseExpr(s);
   if (offset === undefined) return undefined;
   if (s.keywordNext('preceding')) return made('preceding', offset);
   return s.keywordNext('following') ? made('following', offset) : undefined;
-}
-
-const unitNames: Readonly<Record<string, string>> = {
-  nanosecond: 'ns',
-  microsecond: 'us',
-  millisecond: 'ms',
-  second: 's',
-  minute: 'm',
-  hour: 'h',
-  day: 'd',
-  week: 'w',
-  ns: 'ns',
-  us: 'us',
-  ms: 'ms',
-  s: 's',
-  m: 'm',
-  h: 'h',
-  d: 'd',
-  w: 'w',
-  sec: 's',
-  min: 'm',
-};
-const intervalParts = /^\s*(?:\d+(?:\.\d+)?\s*[a-z]+\s*)+$/i;
-const intervalPart = /(\d+(?:\.\d+)?)\s*([a-z]+)/gi;
-
-/**
- * `interval '1 day 2 hours'` and `interval 1 day`: a duration. Months and years are none, since their lengths differ.
- */
-function parseInterval(s: Scanner): LiteralExpr | undefined {
-  const start = s.pos;
-  if (s.peekWord().toLowerCase() === 'interval') {
-    s.pos += 'interval'.length;
-    s.skip();
-    const quoted = s.match(/'[^']*'/y)?.slice(1, -1);
-    const text = durationText(
-      quoted !== undefined && !/[a-z]/i.test(quoted)
-        ? `${quoted} ${s.match(/\s+[a-z]+/iy) ?? ''}`
-        : (quoted ?? s.match(/\d+(?:\.\d+)?\s+[a-z]+/iy)),
-    );
-    if (text !== undefined)
-      return { kind: 'literal', type: 'duration', text, start: s.byte(start), end: s.byte(s.pos) };
-  }
-  s.pos = start;
-  return undefined;
-}
-
-function durationText(text: string | undefined): string | undefined {
-  if (text === undefined || !intervalParts.test(text)) return undefined;
-  let out = '';
-  for (const [, count, unit] of text.matchAll(intervalPart)) {
-    const lower = unit.toLowerCase();
-    const name = unitNames[lower] ?? unitNames[lower.replace(/s$/, '')];
-    // Not a duration: the analyzer says so.
-    if (name === undefined) return text;
-    out += count + name;
-  }
-  return out;
 }
 
 function parseExclude(s: Scanner): WindowFrameNode['exclude'] {
