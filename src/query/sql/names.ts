@@ -209,9 +209,13 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const { a, tables, options, isDynamicJoin } = clause;
   const id = dot.expr;
   const inner = dot.name.text;
-  const alias = options.aliasesFirst ? options.aliases?.(id.name) : undefined;
-  if (alias) return named(a, columnOf(alias, inner), dot.name);
   const owners = tablesNamed(tables, id.name);
+  const isLacking = owners.every((t) => mayHave(t, inner) === false);
+  const ofAlias = isLacking ? columnOfAlias(clause, dot) : undefined;
+  if (ofAlias) return ofAlias;
+  // A table goes before an alias of its name, unless it has no such column.
+  const alias = options.aliasesFirst && isLacking ? options.aliases?.(id.name) : undefined;
+  if (alias) return named(a, columnOf(alias, inner), dot.name);
   if (owners.length === 1 && (isDynamicJoin || !owners[0].columns)) return columnOfTable(clause, owners, dot);
   // A column of the table goes before a field of a column of the table's name.
   if (owners.length === 1 && mayHave(owners[0], inner) === true) return columnOfTable(clause, owners, dot);
@@ -232,6 +236,12 @@ const qualifiedName = (clause: Clause, dot: QualifiedExpr): PlanExpr => {
   const lacking = isKnown ? undefined : absent(clause, id);
   if (lacking) return named(a, columnOf(lacking, inner), dot);
   return a.wrong(`"${id.name}" is not a column or table`, dot, tableHint(id.name, tables.map(shownTable)));
+};
+/** `alias.x`: what `x` stands for in the select list, as in DuckDB. */
+const columnOfAlias = ({ options, a }: Clause, { expr, name }: QualifiedExpr): PlanExpr | undefined => {
+  if (expr.quoted || expr.name.toLowerCase() !== 'alias') return undefined;
+  const meant = options.aliases?.(name.text) ?? options.fallback?.of(name.text);
+  return meant && named(a, meant, name);
 };
 const columnOfTable = (clause: Clause, owners: readonly SqlTable[], dot: QualifiedExpr): PlanExpr => {
   const { a, options } = clause;
@@ -263,7 +273,7 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
   const { name } = id;
   const [only] = tables;
   if (only && tables.length === 1 && !only.columns) {
-    if (only.explicit && only.name === name) {
+    if (only.explicit && only.name === name && !knownColumns(only)?.includes(name)) {
       return a.wrong(
         `cannot use unqualified reference "${name}" when table of same name is in scope (consider qualified reference)`,
         id,
