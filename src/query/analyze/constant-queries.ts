@@ -25,10 +25,27 @@ export const foldSubqueries = (e: PlanExpr, fold: Fold): PlanExpr => {
 
 const rowsOf = (ops: readonly PlanOp[], fold: Fold): readonly Value[] | undefined => {
   const [first, ...rest] = ops;
-  let rows: readonly Value[] | undefined = first?.kind === 'null' ? [nullValue] : undefined;
+  let rows = first && sourceRows(first, fold);
   for (const op of rest) rows = rows && rowsAfter(op, rows, fold);
   return rows;
 };
+
+const sourceRows = (op: PlanOp, fold: Fold): readonly Value[] | undefined => {
+  switch (op.kind) {
+    case 'null':
+      return [nullValue];
+    case 'shared':
+      return rowsOf(op.body.ops, fold);
+    case 'combine':
+      return joined(op.branches.map((b) => rowsOf(b.ops, fold)));
+    default:
+      return undefined;
+  }
+};
+const joined = (parts: readonly (readonly Value[] | undefined)[]): readonly Value[] | undefined =>
+  parts.some((rows) => !rows) || parts.reduce((n, rows) => n + rows!.length, 0) > rowsMax
+    ? undefined
+    : parts.flatMap((rows) => rows!);
 
 const rowsAfter = (op: PlanOp, rows: readonly Value[], fold: Fold): readonly Value[] | undefined => {
   switch (op.kind) {

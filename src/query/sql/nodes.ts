@@ -1,5 +1,5 @@
 /** Nodes of SQL that the parser and the analysis put together themselves. */
-import type { SqlQuery, SqlSubqueryTable } from '../ast.ts';
+import type { Expr, NameNode, Span, SqlExprColumn, SqlQuery, SqlSelect, SqlSubqueryTable } from '../ast.ts';
 
 /** A query as a table of FROM. */
 export const subqueryTable = (query: SqlQuery, { alias }: Pick<SqlSubqueryTable, 'alias'> = {}): SqlSubqueryTable => {
@@ -13,3 +13,20 @@ export const subqueryTable = (query: SqlQuery, { alias }: Pick<SqlSubqueryTable,
     ...span,
   };
 };
+
+/** A SELECT as a whole query. */
+export const queryOf = (body: SqlSelect): SqlQuery => ({
+  kind: 'sql-query',
+  body,
+  start: body.start,
+  end: body.end,
+});
+export const nameNode = (text: string, { start, end }: Span): NameNode => ({ kind: 'name', text, start, end });
+/** An expression as a column of the select list. */
+export const columnOf = (expr: Expr, name: string, { start, end }: Span): SqlExprColumn => ({
+  kind: 'sql-column',
+  expr,
+  as: nameNode(name, { start, end }),
+  start,
+  end,
+});

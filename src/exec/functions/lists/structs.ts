@@ -1,9 +1,19 @@
 /** Functions on records as SQL's structs: fields taken out, put in, listed and looked for. */
+import { LakeError } from '../../../errors.ts';
 import { recordType, types } from '../../../vectors/type.ts';
-import { type Data, type Value, intValue, recordValue, stringValue, underUnion } from '../../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  intValue,
+  nullValue,
+  recordValue,
+  stringValue,
+  underUnion,
+  underValue,
+} from '../../../vectors/value.ts';
 import { fieldAt, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { Refusal, byRow, type Items } from '../typed.ts';
 
 interface Field {
   readonly name: string;
@@ -55,6 +65,18 @@ const recordError = (name: string, rest = ''): readonly [string, string] => [
   `${name}(1${rest})`,
   `error({message:"${name}: record argument required",on:1})`,
 ];
+const namesMax = 10_000;
+/** @throws query-argument where there are too many names */
+const fromLists = (names: Items, values: Items): Value | Refusal => {
+  if (names.values.length > namesMax)
+    throw new LakeError('query-argument', {
+      fault: `a record of ${names.values.length} fields made of a list, more than ${namesMax} (PIVOT makes one field of each value: name the values with IN)`,
+    });
+  const all = names.values.map(underValue);
+  if (all.some((name) => name.type !== types.string)) return new Refusal('list of strings required');
+  if (new Set(all.map((name) => name.data)).size < all.length) return new Refusal('a name comes twice');
+  return recordOf(all.map((name, i) => ({ name: name.data as string, value: values.values[i] ?? nullValue })));
+};
 export const structs: readonly FunctionRow[] = [
   ...rowsOf(
     'struct_extract(r, name)',
@@ -95,6 +117,16 @@ export const structs: readonly FunctionRow[] = [
         'error({message:"struct_concat: records with names or without them required",on:{c0:2}})',
       ],
       recordError('struct_concat'),
+    ],
+  ),
+  ...rowsOf(
+    'struct_from_lists(names, values)',
+    'The record with these names and values; where there are fewer values the others are null. At most 10,000 names.',
+    byRow('struct_from_lists', ['list', 'list'], 'value', fromLists),
+    [
+      ['struct_from_lists(["a","b"],[1,"x"])', '{a:1,b:"x"}'],
+      ['struct_from_lists(["a","a"],[1,2])', 'error({message:"struct_from_lists: a name comes twice",on:["a","a"]})'],
+      ['struct_from_lists(1,[1])', 'error({message:"struct_from_lists: list argument required",on:1})'],
     ],
   ),
   ...rowsOf(

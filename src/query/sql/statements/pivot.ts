@@ -3,8 +3,9 @@
  *
  * Invariants:
  * - A column of PIVOT is an aggregate of the rows that have its values: the aggregate's FILTER.
- * - Which columns there are is known before the query runs: by IN, or where the rows are constants. Columns are found
- *   whatever their letter case.
+ * - Which columns there are is known before the query runs: by IN, or where the rows are constants. Otherwise the rows
+ *   are records with a field for each value of the one column that they are made of. Columns are found whatever their
+ *   letter case.
  */
 import type { Analysis } from '../../analyze/context.ts';
 import { isAggregate } from '../../analyze/calls.ts';
@@ -15,14 +16,12 @@ import type {
   CallExpr,
   Expr,
   IdExpr,
-  NameNode,
   PivotOn,
   PivotValue,
   Span,
   SqlAlias,
   SqlExprColumn,
   SqlPivotTable,
-  SqlQuery,
   SqlSelect,
   SqlUnpivotTable,
 } from '../../ast.ts';
@@ -30,7 +29,8 @@ import { printExpr } from '../../print.ts';
 import { SqlColumns, substituted } from '../columns.ts';
 import { lowerSqlQuery } from '../queries.ts';
 import { clauseNames } from '../names.ts';
-import { subqueryTable } from '../nodes.ts';
+import { columnOf, nameNode, queryOf, subqueryTable } from '../nodes.ts';
+import { pivotedByRows } from './pivot-rows.ts';
 import { type LoweredTables, aliased, lowerTables } from '../tables.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, underUnion, underValue } from '../../../vectors/value.ts';
@@ -42,6 +42,15 @@ const columnsMax = 10_000;
 export const lowerPivot = (a: Analysis, e: SqlPivotTable | SqlUnpivotTable, flow: Flow): LoweredTables => {
   const columns = new SqlColumns(a, lowerTables(a, e.source, flow), flow.scope);
   const all = columns.all(e);
+  const open = e.kind === 'sql-pivot' ? openColumn(a, e, all, flow) : undefined;
+  if (open && e.kind === 'sql-pivot')
+    return aliased(
+      a,
+      pivotedByRows(a, { ...partsOf(a, e, all), on: open, pivot: e }, flow),
+      e.alias,
+      undefined,
+      flow.input,
+    );
   const select = e.kind === 'sql-pivot' ? pivoted(a, e, all, flow) : unpivoted(e, all, columns);
   const { ops } = lowerSqlQuery(a, queryOf(select), flow);
   return aliased(a, ops, e.alias as SqlAlias | undefined, undefined, flow.input);
@@ -57,13 +66,27 @@ interface Cell {
   readonly condition: Expr;
 }
 
-const pivoted = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow: Flow): SqlSelect => {
-  const span = { start: given.start, end: given.end };
+/** What PIVOT is made of, with the names of columns as the source has them. */
+const partsOf = (a: Analysis, given: SqlPivotTable, all: readonly Column[]) => {
   const known = <T>(e: T): T => withNames(e, all);
   const on = known(given.on);
-  const using = known(given.using ?? [countOf(span)]);
-  const groups =
+  const using = known(given.using ?? [countOf({ start: given.start, end: given.end })]);
+  const groups: readonly Column[] =
     known(given.groupBy)?.map((expr) => ({ expr, name: a.nameOf(expr, true) })) ?? unused(all, [on, using]);
+  return { on, using, groups };
+};
+
+/** The only column of ON, if its values are known when the query runs and not before. */
+const openColumn = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow: Flow): Expr | undefined => {
+  const [only, another] = partsOf(a, given, all).on;
+  return only && !another && !only.values && a.sourcesKnown && !constantValues(a, only.expr, given, flow)
+    ? only.expr
+    : undefined;
+};
+
+const pivoted = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow: Flow): SqlSelect => {
+  const span = { start: given.start, end: given.end };
+  const { on, using, groups } = partsOf(a, given, all);
   const cells = on.map((item) => cellsOf(a, item, given, flow));
   const count = cells.reduce((n, list) => n * list.length, using.length);
   if (count > columnsMax) a.fault(`PIVOT gives ${count} columns, more than ${columnsMax}`, given);
@@ -103,7 +126,7 @@ const pivoted = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow
 
 /** The values of one item of ON, with what rows of them have to fulfil. */
 const cellsOf = (a: Analysis, { expr, values }: PivotOn, e: SqlPivotTable, flow: Flow): readonly Cell[] =>
-  (values ?? constantValues(a, expr, e, flow)).map(({ expr: value, as }) => {
+  (values ?? constantValues(a, expr, e, flow) ?? notKnown(a, expr)).map(({ expr: value, as }) => {
     // A bare name among the values is a text.
     const plain = value.kind === 'id' ? textOf(value.name, value) : value;
     return { name: as?.text ?? nameOfValue(a, plain, flow), condition: isValue(expr, plain) };
@@ -132,8 +155,18 @@ const nameOfValue = (a: Analysis, e: Expr, flow: Flow): string => {
   return typeof found?.data === 'string' ? found.data : found === undefined ? printExpr(e) : String(found.data);
 };
 
-/** The values that rows of constants have, in their order; null is none of them. */
-const constantValues = (a: Analysis, expr: Expr, e: SqlPivotTable, flow: Flow): readonly PivotValue[] => {
+const notKnown = (a: Analysis, expr: Expr): readonly PivotValue[] => {
+  if (a.sourcesKnown)
+    a.fault(
+      'the columns that a PIVOT of several columns gives are not known before the query runs',
+      expr,
+      `name its values: ON ${printExpr(expr)} IN (value, ..)`,
+    );
+  return [];
+};
+
+/** The values that rows of constants have, in their order, undefined if they are none; null is none of them. */
+const constantValues = (a: Analysis, expr: Expr, e: SqlPivotTable, flow: Flow): readonly PivotValue[] | undefined => {
   const { start, end } = expr;
   const span = { start, end };
   const { ops } = lowerSqlQuery(
@@ -144,15 +177,7 @@ const constantValues = (a: Analysis, expr: Expr, e: SqlPivotTable, flow: Flow): 
   const rows = a.constant({ kind: 'subquery', form: 'list', correlated: false, body: { ops: sourced(ops) } })?.value;
   const values = rows && valuesIn(rows);
   const literals = values?.filter((v) => v.type !== types.null).map((v) => literalOf(v, span));
-  if (!literals || literals.some((x) => x === undefined)) {
-    if (a.sourcesKnown)
-      a.fault(
-        'the columns that PIVOT gives are not known before the query runs',
-        expr,
-        `name its values: ON ${printExpr(expr)} IN (value, ..)`,
-      );
-    return [];
-  }
+  if (!literals || literals.some((x) => x === undefined)) return undefined;
   const unique = new Map(literals.map((x) => [printExpr(x!), x!]));
   return [...unique.values()].toSorted(inOrder).map((x) => ({ expr: x }));
 };
@@ -270,15 +295,6 @@ const withNames = <T>(part: T, all: readonly Column[]): T =>
     return found && [{ ...(e as IdExpr), name: found.name }];
   });
 
-const queryOf = (body: SqlSelect): SqlQuery => ({ kind: 'sql-query', body, start: body.start, end: body.end });
-const nameNode = (text: string, { start, end }: Span): NameNode => ({ kind: 'name', text, start, end });
-const columnOf = (expr: Expr, name: string, { start, end }: Span): SqlExprColumn => ({
-  kind: 'sql-column',
-  expr,
-  as: nameNode(name, { start, end }),
-  start,
-  end,
-});
 const textOf = (text: string, { start, end }: Span): Expr => ({ kind: 'literal', type: 'string', text, start, end });
 const nullOf = ({ start, end }: Span): Expr => ({ kind: 'literal', type: 'null', text: 'null', start, end });
 const unnestOf = (list: Expr, { start, end }: Span): CallExpr => ({
