@@ -17,6 +17,8 @@ import { nullValue } from '../../vectors/value.ts';
 import { unknownType } from '../types/of.ts';
 import { asTexts } from '../sql/casts.ts';
 import { roundedDecimal } from '../sql/decimals.ts';
+import { jsonOfParts } from '../sql/json.ts';
+import { asSqlList } from '../sql/stored.ts';
 
 /** Functions that make or change records out of `name := value`, and UNNEST's options. */
 const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);
@@ -170,7 +172,7 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
       };
   }
   const values = e.args.map((arg) => {
-    if (!isFunctionArg(arg)) return lowerValue(a, arg, c);
+    if (!isFunctionArg(arg)) return asSqlList(lowerValue(a, arg, c), c.sql?.typeOf);
     return a.wrong('function value may only be passed to a function', arg);
   });
   const signature = signatureIn(a, name, c);
@@ -190,7 +192,8 @@ const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   const rounded = isSql(c) ? roundedDecimal(name, values, c.sql?.typeOf, (x) => a.constant(x)) : undefined;
   return (
-    rounded ?? {
+    rounded ??
+    (isSql(c) ? jsonOfParts(name, values) : undefined) ?? {
       kind: 'call',
       name,
       arguments: isSql(c) ? asTexts(c, name, values) : values,

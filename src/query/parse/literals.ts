@@ -92,7 +92,22 @@ function parseNumber(s: Scanner): LiteralExpr | undefined {
     if ((word === '+Inf' || word === '-Inf') && !s.continuesIdentifier(s.pos + 4)) return literal(s, 'float64', word);
     return code === 0x2b ? s.fail() : (parseExponent(s) ?? firstForm(s, signedForms));
   }
-  return parseIpv6(s) ?? parseExponent(s) ?? firstForm(s, unsignedForms) ?? firstForm(s, signedForms);
+  return (
+    (s.sql ? parseGrouped(s) : undefined) ??
+    parseIpv6(s) ??
+    parseExponent(s) ??
+    firstForm(s, unsignedForms) ??
+    firstForm(s, signedForms)
+  );
+}
+
+const grouped = /\d+(?:_\d+)+(?:\.\d+(?:_\d+)*)?/y;
+/** `1_000_000` of SQL. */
+function parseGrouped(s: Scanner): LiteralExpr | undefined {
+  grouped.lastIndex = s.pos;
+  const text = grouped.exec(s.text)?.[0];
+  if (text === undefined || s.continuesIdentifier(s.pos + text.length)) return undefined;
+  return literal(s, text.includes('.') ? 'float64' : 'int64', text, text.replaceAll('_', ''));
 }
 
 /** `1e9`, a float without a point: in SQL alone. */

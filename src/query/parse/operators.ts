@@ -140,7 +140,9 @@ function parseOrderKey(s: Scanner): OrderKey | undefined {
   const expr = parseEvery(s) ?? parseExpr(s);
   if (expr === undefined) return undefined;
   const collation = s.sql ? parseCollation(s) : undefined;
-  const order = s.spaceKeyword('asc') ? 'asc' : s.spaceKeyword('desc') ? 'desc' : undefined;
+  const order =
+    (s.sql ? parseUsing(s) : undefined) ??
+    (s.spaceKeyword('asc') ? 'asc' : s.spaceKeyword('desc') ? 'desc' : undefined);
   const before = s.pos;
   let nulls: OrderKey['nulls'];
   if (s.spaceKeyword('nulls')) nulls = s.spaceKeyword('first') ? 'first' : s.spaceKeyword('last') ? 'last' : undefined;
@@ -154,6 +156,12 @@ function parseOrderKey(s: Scanner): OrderKey | undefined {
     start: expr.start,
     end: s.byte(s.pos),
   };
+}
+
+/** `USING <` and `USING >`: PostgreSQL's way to write ASC and DESC. */
+function parseUsing(s: Scanner): OrderKey['order'] {
+  const operator = s.match(/\s+using\s*[<>](?![<>=])/iy);
+  return operator === undefined ? undefined : operator.endsWith('<') ? 'asc' : 'desc';
 }
 
 function parseFork(s: Scanner): Op | undefined {

@@ -111,7 +111,10 @@ function parseParenthesized(s: Scanner): Expr | undefined {
   // No call of a function of that name, which SQL does not have.
   const first = s.sql && areRowsAhead(s) ? undefined : parseExpr(s);
   if (first !== undefined) {
-    if (s.takeNext(')')) return first;
+    if (s.takeNext(')'))
+      return first.kind === 'columns' && first.unpacked
+        ? { kind: 'tuple', elems: [first], start: s.byte(start), end: s.byte(s.pos) }
+        : first;
     const elems = s.takeNext(',') ? parseRest(s) : undefined;
     if (elems !== undefined && s.takeNext(')'))
       return { kind: 'tuple', elems: [first, ...elems], start: s.byte(start), end: s.byte(s.pos) };

@@ -101,13 +101,53 @@ function parseLowSurrogate(s: Scanner, high: number): string {
   return '\ufffd';
 }
 
-/** `E'…'` of SQL: with escapes. */
+const escapedPart =
+  /\\(?:([0-7]{1,3})|x([\dA-Fa-f]{1,2})|u([\dA-Fa-f]{4}|\{[\dA-Fa-f]{1,6}\})|U([\dA-Fa-f]{8})|([\s\S]))|''|[^'\\]+/y;
+const pairAhead = /\\u[dD][89abAB][\dA-Fa-f]{2}\\u[dD][c-fC-F][\dA-Fa-f]{2}/y;
+/**
+ * `E'…'` of SQL, with PostgreSQL's escapes: bytes in octal and hexadecimal digits are UTF-8, another character behind a
+ * backslash is itself, and a quote may come twice.
+ */
 export function parseEscapedString(s: Scanner): string | undefined {
-  const start = s.pos++;
-  const text = parseDelimited(s, 0x27);
-  if (text === undefined) s.pos = start;
-  return text;
+  const start = s.pos;
+  const bytes: Buffer[] = [];
+  for (s.pos += 2; ; ) {
+    if (s.code === 0x27 && s.text[s.pos + 1] !== "'") {
+      s.pos++;
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(bytes));
+    }
+    const pair = s.match(pairAhead);
+    if (pair !== undefined) {
+      bytes.push(
+        Buffer.from(pair.replace(/\\u(.{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))),
+      );
+      continue;
+    }
+    escapedPart.lastIndex = s.pos;
+    const part = escapedPart.exec(s.text);
+    if (!part) break;
+    const next = bytesOfPart(part);
+    if (next === undefined) break;
+    s.pos = escapedPart.lastIndex;
+    bytes.push(next);
+  }
+  s.fail();
+  s.pos = start;
+  return undefined;
 }
+const sqlEscapes: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+/** What a part of such a string stands for; undefined for digits of no character. */
+const bytesOfPart = ([whole, octal, hex, short, long, other]: RegExpExecArray): Buffer | undefined => {
+  if (octal !== undefined) return Buffer.from([Number.parseInt(octal, 8) & 0xff]);
+  if (hex !== undefined) return Buffer.from([Number.parseInt(hex, 16)]);
+  const digits = short?.replace(/[{}]/g, '') ?? long;
+  if (digits !== undefined) {
+    const code = Number.parseInt(digits, 16);
+    return code > 0x10ffff ? undefined : Buffer.from(String.fromCodePoint(code));
+  }
+  if (other === 'u' || other === 'U') return undefined;
+  return Buffer.from(other !== undefined ? (sqlEscapes[other] ?? other) : whole === "''" ? "'" : whole);
+};
 
 /** `$$…$$` or `$tag$…$tag$` of SQL: no escapes, and quotes are characters like any other. */
 export function parseDollarString(s: Scanner): string | undefined {
@@ -212,9 +252,9 @@ export function parseRegexp(s: Scanner): string | undefined {
   return found?.slice(1, -1).replaceAll('\\/', '/');
 }
 
-const closing: ReadonlySet<string> = new Set(')]}');
+const closing: ReadonlySet<string> = new Set(')]};');
 /**
- * A list with commas; every element is required, but in SQL a comma may stand before the closing bracket. Gives the
+ * A list with commas; every element is required, but in SQL a comma may stand before the closing bracket or the end. Gives the
  * elements read when the one behind a comma fails, with the scanner before that comma.
  */
 export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T[] | undefined {
@@ -227,7 +267,7 @@ export function parseList<T>(s: Scanner, parse: (scanner: Scanner) => T | undefi
     s.skip();
     const next = parse(s);
     if (next === undefined) {
-      if (s.sql && closing.has(s.text[s.pos])) return list;
+      if (s.sql && (s.pos >= s.text.length || closing.has(s.text[s.pos]))) return list;
       s.pos = before;
       return list;
     }

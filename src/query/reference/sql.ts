@@ -82,7 +82,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ],
     [
       'order by',
-      'order by EXPR [asc|desc] [nulls first|last], ... | order by all',
+      'order by EXPR [asc|desc|using <|using >] [nulls first|last], ... | order by all',
       'sorts',
       'select a from (values (2),(1),(3)) t(a) order by a desc',
       '{a:3}\n{a:2}\n{a:1}',
@@ -138,8 +138,8 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ],
     [
       'pivot',
-      'pivot TABLE on COLUMN in (VALUE, ...) using AGG(EXPR)',
-      'makes columns of values',
+      'pivot TABLE on COLUMN [in (VALUE, ...)] using AGG(EXPR) [group by COLUMN, ...]',
+      'makes columns of values; without IN of all that the rows have',
       "pivot (select * from (values ('a',1),('b',2)) t(k,v)) on k in ('a','b') using sum(v)",
       '{a:1,b:2}',
     ],
@@ -203,7 +203,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ],
     [
       'lateral',
-      ', lateral (QUERY)',
+      ', lateral (QUERY) | , lateral unnest(LIST) [with ordinality]',
       'a query of FROM that uses the tables before it',
       'select a, b from (values (1),(2)) t(a), lateral (select a*10 as b) u',
       '{a:1,b:10}\n{a:2,b:20}',
@@ -253,6 +253,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'compares with a pattern',
       "select 'abc' like 'a%' as a, 'ABC' ilike 'a__' as b",
       '{a:true,b:true}',
+    ],
+    [
+      'trim',
+      'trim([both|leading|trailing] [CHARACTERS] from TEXT)',
+      'a text without blanks, or some characters, at its ends',
+      "select trim(leading '0' from '007') as a, trim(both from ' x ') as b",
+      '{a:"7",b:"x"}',
     ],
     [
       'distinct from',
@@ -321,6 +328,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'an exact number of up to 38 digits, rounded to PLACES',
       "select 1.005::decimal(5,2) as a, '1234567890123456.785'::decimal(18,2) + 0.02 as b",
       '{a:1.01,b:"1234567890123456.81"::=sql_decimal}',
+    ],
+    [
+      'escapes',
+      String.raw`e'TEXT'`,
+      "a text with PostgreSQL's escapes; in others a backslash is a character",
+      String.raw`select e'a\n\x41\u00e9' as a`,
+      String.raw`{a:"a\nAé"}`,
     ],
     ['varchar', 'varchar, text', 'text', 'select 12::varchar as a', '{a:"12"}'],
     ['boolean', 'boolean', 'true and false', "select 't'::boolean as a", '{a:true}'],

@@ -125,7 +125,7 @@ describe('syntax', () => {
     ['values a && b', 'write "and" for &&'],
     ['values {a:1,}', 'leave out the comma before the closing bracket'],
     ['values 1e3', 'write a dot before the exponent: 1.e3'],
-    ['select 1 as one,', 'something is missing behind the last comma'],
+    ['cut a,', 'something is missing behind the last comma'],
     ['from p |', 'an operator is missing behind the last |'],
     ['values 1; values 2', 'a semicolon ends the query: send what follows as a query of its own'],
     ['values 1 /* x', 'the comment /* at line 1, column 10 is not closed'],

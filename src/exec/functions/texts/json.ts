@@ -124,6 +124,26 @@ const objectOf = (...parts: readonly Value[]): Value | Refusal => {
   }
   return asJson(entries);
 };
+/** The patch of RFC 7396: objects are merged name by name, null takes a name away, all else stands in its place. */
+const patched = (target: Json, patch: Json): Json => {
+  if (!isJsonObject(patch)) return patch;
+  const out = new Map(isJsonObject(target) ? target : []);
+  for (const [name, value] of patch) {
+    if (value === null) out.delete(name);
+    else out.set(name, patched(out.get(name) ?? null, value));
+  }
+  return out;
+};
+const merged = (...values: readonly (Value | null)[]): Value | Refusal => {
+  let whole: Json = null;
+  for (const [i, v] of values.entries()) {
+    if (v === undefined) continue;
+    const next = v === null ? null : parsed(v);
+    if (next instanceof Refusal) return new Refusal(next.text, i);
+    whole = i === 0 ? next : patched(whole, next);
+  }
+  return whole === null ? nullValue : asJson(whole);
+};
 const orNull = (v: Value | null): Value => v ?? nullValue;
 
 const broken = (name: string, rest = ''): readonly [string, string] => [
@@ -152,6 +172,30 @@ export const jsonFunctions: readonly FunctionRow[] = [
     byRow('json_extract_string', ['value', 'value'], 'value', taken(asText)),
     [[`json_extract_string('{"a":[1,"x"]}','$.a[1]')`, '"x"'], broken('json_extract_string', ',"$.a"')],
     { also: ['json_extract_path_text'] },
+  ),
+  ...rowsOf(
+    'json_value(json, path)',
+    'The JSON at a path if it is a text, a number or a bool, else null.',
+    byRow(
+      'json_value',
+      ['value', 'value'],
+      'value',
+      taken((v) => (v === null || isJsonArray(v) || isJsonObject(v) ? nullValue : asJson(v))),
+    ),
+    [
+      [`json_value('{"a":1,"b":[2]}','$.a')`, '"1"'],
+      [`select json_value('{"a":1,"b":[2]}','$.b') is null as n`, '{n:true}'],
+      broken('json_value', ',"$.a"'),
+    ],
+  ),
+  ...rowsOf(
+    'json_merge_patch(json, patch, ...)',
+    'JSON with the changes of patches (RFC 7396): objects are merged, and what a patch has as null is taken away.',
+    byRow('json_merge_patch', ['value?'], 'value', merged),
+    [
+      [`json_merge_patch('{"a":1,"b":{"c":2}}','{"a":null,"b":{"d":3}}')`, '"{\\"b\\":{\\"c\\":2,\\"d\\":3}}"'],
+      broken('json_merge_patch', ',"1"'),
+    ],
   ),
   ...rowsOf(
     'json_exists(json, path)',
@@ -202,6 +246,12 @@ export const jsonFunctions: readonly FunctionRow[] = [
       ['to_json({a:1,b:["x",null]})', '"{\\"a\\":1,\\"b\\":[\\"x\\",null]}"'],
       ['to_json(2024-01-01T00:00:00Z)', '"\\"2024-01-01 00:00:00\\""'],
     ],
+  ),
+  ...rowsOf(
+    'json_quote(v)',
+    'A value as JSON, null as null.',
+    byRow('json_quote', ['value'], 'value', (v) => asJson(jsonOf(v))),
+    [['json_quote("x")', '"\\"x\\""']],
   ),
   ...rowsOf(
     'json_array(v, ...)',

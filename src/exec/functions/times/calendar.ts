@@ -5,7 +5,7 @@ import { dateOfDays, daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer, nullValue } from '../../../vectors/value.ts';
 import { type Vector, constant, numbers } from '../../../vectors/vector.ts';
-import { aliasOf, byValues, refused, type FunctionRow } from '../row.ts';
+import { aliasOf, byValues, refused, rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 import { monthNames, momentOf, weekdays, type Moment } from './strftime.ts';
 import { monthsOn } from '../../expressions/sql/spans.ts';
@@ -247,6 +247,25 @@ export const calendar: readonly FunctionRow[] = [
     ],
     make: byRow('make_timestamp', ['integer', 'integer', 'integer', 'integer', 'integer', 'number'], 'time', madeTime),
   },
+  ...rowsOf(
+    'make_timestamp_ms(n)',
+    'The time that many milliseconds after 1970.',
+    byRow('make_timestamp_ms', ['integer'], 'time', (n) => bounded(BigInt(n) * 1_000_000n)),
+    [
+      ['make_timestamp_ms(1500)', '1970-01-01T00:00:01.5Z'],
+      ['make_timestamp_ms(99999999999999)', 'error({message:"make_timestamp_ms: out of range",on:99999999999999})'],
+      ['make_timestamp_ms("a")', 'error({message:"make_timestamp_ms: integer argument required",on:"a"})'],
+    ],
+  ),
+  ...rowsOf(
+    'make_timestamp_ns(n)',
+    'The time that many nanoseconds after 1970.',
+    byRow('make_timestamp_ns', ['integer'], 'time', (n) => n),
+    [
+      ['make_timestamp_ns(1500000000)', '1970-01-01T00:00:01.5Z'],
+      ['make_timestamp_ns("a")', 'error({message:"make_timestamp_ns: integer argument required",on:"a"})'],
+    ],
+  ),
   {
     name: 'to_timestamp',
     signature: 'to_timestamp(seconds)',

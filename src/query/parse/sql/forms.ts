@@ -4,6 +4,7 @@
  */
 import type { Expr, IntervalExpr, LiteralExpr } from '../../ast.ts';
 import { intervalUnit } from '../../analyze/intervals.ts';
+import { parseArgs } from '../calls.ts';
 import { parseExpr } from '../expressions.ts';
 import { parseArray, parseCastCall } from '../primaries.ts';
 import { isAhead } from './sets.ts';
@@ -18,6 +19,8 @@ const interval = /interval\s*(?:'|\(|-?\d|-?\.\d)/iy;
 const array = /array\s*\[/iy;
 const attempt = /try_cast\s*\(/iy;
 const overlay = /overlay\s*\(/iy;
+const trim = /trim\s*\(/iy;
+const splitRows = /regexp_split_to_table\s*\(/iy;
 
 /** One of these forms, by its first letter. */
 export function parseSqlForm(s: Scanner): Expr | undefined {
@@ -34,6 +37,10 @@ export function parseSqlForm(s: Scanner): Expr | undefined {
       break;
     case 0x74:
       if (isAhead(s, attempt)) return parseCastCall(s, 'try_cast');
+      if (isAhead(s, trim)) return parseTrim(s);
+      break;
+    case 0x72:
+      if (isAhead(s, splitRows)) return parseSplitRows(s);
       break;
   }
   return isAhead(s, typedLiteral) ? parseTypedLiteral(s) : undefined;
@@ -78,6 +85,56 @@ function parseOverlay(s: Scanner): Expr | undefined {
     (!s.spaceKeyword('for') || argument()) &&
     s.takeNext(')');
   if (isWhole) return { kind: 'call', callee, args, start: s.byte(start), end: s.byte(s.pos) };
+  s.pos = start;
+  return undefined;
+}
+
+const trimmers = { both: 'trim', leading: 'ltrim', trailing: 'rtrim' } as const;
+/** `TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)`; with commas it is a call like any other. */
+function parseTrim(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  s.pos += 'trim'.length;
+  s.skip();
+  s.nestings++;
+  if (s.take('(')) {
+    s.skip();
+    const word = (['both', 'leading', 'trailing'] as const).find((side) => isAhead(s, sides[side]) && s.keyword(side));
+    if (word) s.skip();
+    const characters = isAhead(s, /from\b/iy) ? undefined : parseExpr(s);
+    const isFrom = characters ? s.apartKeyword('from') : s.keyword('from') && s.skip();
+    const text = isFrom ? parseExpr(s) : word && characters;
+    if (text !== undefined && (isFrom || word) && s.takeNext(')')) {
+      const span = { start: s.byte(start), end: s.byte(s.pos) };
+      const callee = { kind: 'name', text: trimmers[word ?? 'both'], ...span } as const;
+      return { kind: 'call', callee, args: isFrom && characters ? [text, characters] : [text], ...span };
+    }
+  }
+  s.pos = start;
+  return undefined;
+}
+/** A column may be called so. */
+const sides = {
+  both: /both\b(?!\s*[,).])/iy,
+  leading: /leading\b(?!\s*[,).])/iy,
+  trailing: /trailing\b(?!\s*[,).])/iy,
+};
+
+/** `REGEXP_SPLIT_TO_TABLE(s, pattern)`: the parts of the text, each in a row of its own. */
+function parseSplitRows(s: Scanner): Expr | undefined {
+  const start = s.pos;
+  s.pos += 'regexp_split_to_table'.length;
+  s.skip();
+  s.nestings++;
+  if (s.take('(')) {
+    s.skip();
+    const args = parseArgs(s) ?? [];
+    if (s.takeNext(')')) {
+      const span = { start: s.byte(start), end: s.byte(s.pos) };
+      const name = (text: string) => ({ kind: 'name', text, ...span }) as const;
+      const list: Expr = { kind: 'call', callee: name('regexp_split_to_array'), args, ...span };
+      return { kind: 'call', callee: name('unnest'), args: [list], ...span };
+    }
+  }
   s.pos = start;
   return undefined;
 }

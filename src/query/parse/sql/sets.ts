@@ -24,7 +24,8 @@ const fullJoin = /full\s+(?:outer\s+)?join\b/iy;
 const semiJoin = /semi\s+join\b/iy;
 const asofJoin = /asof\s+(?:(?:inner|semi|anti|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy;
 const positionalJoin = /positional\s+join\b/iy;
-const lateral = /lateral\s*\(\s*(?:select|values|from|with|unnest|let|const|fn)\b/iy;
+const lateral =
+  /lateral\s*(?:\(\s*(?:select|values|from|with|unnest|let|const|fn)\b|(?<=\s)(?:unnest|range|generate_series|regexp_split_to_table)\s*\()/iy;
 
 /** Whether a word here begins a clause, and is no alias. */
 export const beginsSqlClause = (s: Scanner): boolean => {
@@ -51,7 +52,7 @@ export const beginsSqlClause = (s: Scanner): boolean => {
   }
 };
 
-/** Whether LATERAL with a subquery begins here, and no name `lateral`. Takes nothing. */
+/** Whether LATERAL with a subquery or a table function begins here, and no name `lateral`. Takes nothing. */
 export const isLateralAhead = (s: Scanner): boolean => (s.code | 0x20) === 0x6c && isAhead(s, lateral);
 
 /** Takes NATURAL in front of a join. */

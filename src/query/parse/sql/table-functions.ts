@@ -1,4 +1,7 @@
-/** Functions that stand for tables in FROM: UNNEST, RANGE and GENERATE_SERIES. None of the words is reserved. */
+/**
+ * Functions that stand for tables in FROM: UNNEST, RANGE, GENERATE_SERIES and REGEXP_SPLIT_TO_TABLE. None of the words is
+ * reserved.
+ */
 import type {
   CallExpr,
   Expr,
@@ -15,7 +18,7 @@ import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
 import { subqueryTable } from '../../sql/nodes.ts';
 
-const ahead = /(?:unnest|range|generate_series)\s*\(/iy;
+const ahead = /(?:unnest|range|generate_series|regexp_split_to_table)\s*\(/iy;
 
 /** `f(..) [WITH ORDINALITY] [AS] t(column)`: a table of the elements, which may use columns of the tables before it. */
 export const parseTableFunction = (

@@ -1,5 +1,5 @@
 /** FROM of SQL: tables, subqueries, UNNEST and VALUES with their joins. */
-import type { SqlJoin, SqlQuery, SqlTableExpr } from '../../ast.ts';
+import type { SqlJoin, SqlQuery, SqlSelect, SqlTableExpr } from '../../ast.ts';
 import { memoTables } from '../scanner.ts';
 import type { Scanner } from '../scanner.ts';
 import { parseJoinCondition } from '../operators.ts';
@@ -10,6 +10,7 @@ import { parsePivots } from './pivot.ts';
 import { parseSource } from '../sources.ts';
 import { parseAlias, parseAs, parsePrefixAlias, parseValues } from './queries.ts';
 import { statementWords } from '../../reference/operators.ts';
+import { subqueryTable } from '../../sql/nodes.ts';
 import { parseTableFunction } from './table-functions.ts';
 
 /** Tables with their joins. */
@@ -144,11 +145,26 @@ function parseValuesTable(s: Scanner): SqlTableExpr | undefined {
   return undefined;
 }
 
+/** Tables in brackets; with an alias they are one table, of which no other name is seen. */
 function parseEnclosedTables(s: Scanner): SqlTableExpr | undefined {
   const start = s.pos++;
   s.skip();
   const tables = parseTables(s);
-  if (tables !== undefined && s.takeNext(')')) return tables;
+  if (tables !== undefined && s.takeNext(')')) {
+    const alias = parseAs(s, parseAlias);
+    if (alias === undefined) return tables;
+    if (tables.kind === 'sql-subquery-table' && tables.alias === undefined && tables.sample === undefined)
+      return { ...tables, alias };
+    const span = { start: s.byte(start), end: s.byte(s.pos) };
+    const body: SqlSelect = {
+      kind: 'sql-select',
+      distinct: false,
+      columns: [{ kind: 'sql-star', ...span }],
+      from: tables,
+      ...span,
+    };
+    return subqueryTable({ kind: 'sql-query', body, ...span }, { alias });
+  }
   s.pos = start;
   return undefined;
 }
@@ -157,6 +173,9 @@ function parseLateral(s: Scanner): SqlTableExpr | undefined {
   const start = s.pos;
   s.keyword('lateral');
   s.skip();
+  // A table function may use the tables before it without the word.
+  const made = parseTableFunction(s, parseOrdinality, (scanner) => parseAs(scanner, parseAlias));
+  if (made !== undefined) return made;
   const table = parseSubqueryTable(s);
   if (table?.kind === 'sql-subquery-table') return { ...table, lateral: true, start: s.byte(start) };
   s.pos = start;
