@@ -261,7 +261,14 @@ const concatNumbers = (vectors: readonly NumberVector[], length: number): Number
   }
   const out = wide.values instanceof BigInt64Array ? new BigInt64Array(length) : new BigUint64Array(length);
   let at = 0;
-  for (const v of vectors) for (let i = 0; i < v.length; i++) out[at++] = BigInt(v.values[i]!);
+  for (const v of vectors) {
+    // A bigint for each is made only of those that are none.
+    if (v.values instanceof Float64Array || v.values instanceof BigInt64Array !== out instanceof BigInt64Array)
+      for (let i = 0; i < v.length; i++) out[at + i] = BigInt(v.values[i]!);
+    else if (out instanceof BigInt64Array) out.set((v.values as BigInt64Array).subarray(0, v.length), at);
+    else out.set((v.values as BigUint64Array).subarray(0, v.length), at);
+    at += v.length;
+  }
   return out;
 };
 const concatBytes = (parts: readonly Uint8Array[], length: number): Uint8Array => {

@@ -21,7 +21,7 @@ import {
 import type { CompareOperator } from '../../query/plan/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
 import { apply, type Kernel } from './apply.ts';
-import { type Outcomes, compareWide } from './wide.ts';
+import { type Outcomes, compareWide, compareWides } from './wide.ts';
 import { errors, overlay } from './rows.ts';
 import { alikeForSql, compareOrdered } from './sql/compare.ts';
 import { besideLong } from './sql/long-decimals.ts';
@@ -179,7 +179,7 @@ const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vecto
   else if (right.form === 'constant') {
     const y = floats ? Number(b.values[0]) : b.values[0];
     for (let i = 0; i < length; i++) out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i], y) ? 1 : 0;
-  } else {
+  } else if (floats || !compareWides(a.values, b.values, outcomes[operator], out)) {
     for (let i = 0; i < length; i++)
       out[i] = holds(operator, floats ? Number(a.values[i]) : a.values[i], floats ? Number(b.values[i]) : b.values[i])
         ? 1

@@ -2,6 +2,8 @@
  * Loops over integers of 64 bits by their two words, without a bigint for each value. 1,000,000 of them as floats: 26
  * -> 4 ms; their least and greatest: 48 -> 6.
  */
+import type { NumberArray } from '../../vectors/vector.ts';
+
 type WideArray = BigInt64Array | BigUint64Array;
 
 /** The words of each value, the lower one first. */
@@ -98,6 +100,66 @@ const compareUnsigned = (
   for (let i = 0; i < out.length; i++) {
     const h = high[2 * i + 1];
     const l = low[2 * i];
+    const isAlike = Number(h === upper);
+    out[i] =
+      greater ^
+      (equal & isAlike & Number(l === lowest)) ^
+      (less & (Number(h < upper) | (isAlike & Number(l < lowest))));
+  }
+};
+
+/**
+ * Compares row by row two columns that both have a sign or both have none; false if they are not so. Of 8192 times beside as many, with
+ * conditions of other types around: 233 -> 43 us.
+ */
+export const compareWides = (
+  left: NumberArray,
+  right: NumberArray,
+  { less, equal, greater }: Outcomes,
+  out: Uint8Array,
+): boolean => {
+  if (left instanceof Float64Array || right instanceof Float64Array) return false;
+  const low = lowWords(left);
+  const otherLow = lowWords(right);
+  const high = highWords(left, low);
+  const otherHigh = highWords(right, otherLow);
+  const outcomes = greater | ((equal ^ greater) << 1) | ((less ^ greater) << 2);
+  if (high instanceof Int32Array && otherHigh instanceof Int32Array)
+    compareBothSigned([high, low], [otherHigh, otherLow], outcomes, out);
+  else if (high === low && otherHigh === otherLow) compareBothUnsigned(low, otherLow, outcomes, out);
+  else return false;
+  return true;
+};
+const compareBothSigned = (
+  [high, low]: readonly [Int32Array, Uint32Array],
+  [otherHigh, otherLow]: readonly [Int32Array, Uint32Array],
+  outcomes: number,
+  out: Uint8Array,
+): void => {
+  const greater = outcomes & 1;
+  const equal = (outcomes >> 1) & 1;
+  const less = outcomes >> 2;
+  for (let i = 0; i < out.length; i++) {
+    const h = high[2 * i + 1];
+    const upper = otherHigh[2 * i + 1];
+    const l = low[2 * i];
+    const lowest = otherLow[2 * i];
+    const isAlike = Number(h === upper);
+    out[i] =
+      greater ^
+      (equal & isAlike & Number(l === lowest)) ^
+      (less & (Number(h < upper) | (isAlike & Number(l < lowest))));
+  }
+};
+const compareBothUnsigned = (words: Uint32Array, others: Uint32Array, outcomes: number, out: Uint8Array): void => {
+  const greater = outcomes & 1;
+  const equal = (outcomes >> 1) & 1;
+  const less = outcomes >> 2;
+  for (let i = 0; i < out.length; i++) {
+    const h = words[2 * i + 1];
+    const upper = others[2 * i + 1];
+    const l = words[2 * i];
+    const lowest = others[2 * i];
     const isAlike = Number(h === upper);
     out[i] =
       greater ^

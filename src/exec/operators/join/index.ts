@@ -6,16 +6,16 @@
  * keys are of another kind than the built ones, go through the codes of a GroupTable, which is made when the first of
  * them comes.
  */
-import { type PrimitiveType, isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type FlatVector, type Vector, flatten, gather, numbers, take } from '../../../vectors/vector.ts';
+import { isInteger, types } from '../../../vectors/type.ts';
+import { type FlatVector, type Vector, flatten, lookUp, numbers, take } from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
-import { wordsOf } from '../../aggregates/grouping/number-table.ts';
-import { mix, none } from '../../aggregates/grouping/pair-table.ts';
+import { none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';
-import { type Direct, directOf, findDirect } from './direct.ts';
+import { type Pairs, directOf, pairsDirect, placesOf } from './direct.ts';
 import type { Sorted } from './ranges.ts';
+import { type Typed, type TypedKey, find, keyNumbers, oneClass, tableOf, typedKeys } from './typed-keys.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
 
 /** What a row of the built side takes besides itself. */
@@ -26,17 +26,18 @@ const indexBytes = 32;
  */
 export const heldBytes = (rows: Vector): number => flatSize(rows) * 2 + rows.length * indexBytes;
 
-type TypedKey =
-  | { readonly form: 'number'; readonly type: PrimitiveType; readonly values: Float64Array }
-  /** Of 64 bits that are no float: two words each. */
-  | { readonly form: 'words'; readonly type: PrimitiveType; readonly words: Uint32Array }
-  | { readonly form: 'bytes'; readonly type: PrimitiveType; readonly bytes: Uint8Array; readonly offsets: Uint32Array };
+/** So many bytes a table by place may take in any join, uncounted. */
+const roomOfAll = 1 << 18;
+/** Places that a row which looks for partners is worth: to fill one costs as little beside looking for a hash. */
+const askedFactor = 8;
 
 /** Keys of a side; `out`: 0 for the rows that look for partners. */
 export interface Keys {
   readonly keys: readonly Vector[];
   readonly out: Uint8Array /** Keys of unlike types are compared as SQL compares them. */;
   readonly loose?: boolean;
+  /** All rows look for partners. */
+  readonly isWhole?: boolean;
 }
 /**
  * Where the rows of a key are: for each row that looks for partners the place of the first one or `none`, the chains,
@@ -48,14 +49,6 @@ export interface Found {
   readonly order: Uint32Array | undefined;
 }
 
-interface Hashed {
-  readonly hashes: Uint32Array;
-  readonly slots: Uint32Array;
-}
-interface Typed {
-  readonly keys: readonly TypedKey[];
-  readonly table: Hashed | Direct;
-}
 interface Coded {
   readonly table: GroupTable;
   readonly heads: Uint32Array;
@@ -76,18 +69,22 @@ export class JoinIndex {
   sorted: Sorted | null | undefined;
   private readonly keys: readonly Vector[];
   private readonly loose: boolean;
-  private readonly typed: Typed | undefined;
+  private typed: Typed | undefined;
+  /** Bytes that a table by place may take besides, where many look for partners. */
+  private room = roomOfAll;
+  private roomTaken = 0;
+  private asked = 0;
   private coded: Coded | undefined;
   private unique: boolean | undefined;
   /** By the types of other keys: the same rows under keys that are read as those. */
   private readonly others = new Map<string, JoinIndex>();
 
-  constructor(rows: Vector, { keys, out, loose = false }: Keys) {
+  constructor(rows: Vector, { keys, out, loose = false, isWhole = false }: Keys) {
     this.rows = rows;
     this.loose = loose;
     this.out = out;
     this.matched = new Uint8Array(rows.length);
-    const order = (this.order = takingRows(out, rows.length));
+    const order = (this.order = isWhole ? undefined : takingRows(out, rows.length));
     this.keys = order ? keys.map((k) => take(k, order)) : keys;
     this.next = new Uint32Array(order?.length ?? rows.length).fill(none);
     const typed = keys.length > 0 ? typedKeys(this.keys) : undefined;
@@ -96,7 +93,11 @@ export class JoinIndex {
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
   get bytes(): number {
-    return this.coded?.table.bytes ?? 0;
+    return (this.coded?.table.bytes ?? 0) + Math.max(0, this.roomTaken - roomOfAll);
+  }
+  /** Allows so many bytes more, which are told once they are taken. */
+  give(bytes: number): void {
+    this.room = Math.max(this.room, bytes);
   }
   /** Rows a key, on average. */
   get chainMean(): number {
@@ -121,14 +122,10 @@ export class JoinIndex {
     const { keys, out, loose } = wanted;
     const { order, next } = this;
     if (next.length === 0) return { heads: new Uint32Array(length).fill(none), next, order };
-    const taking = this.typed || loose ? takingRows(out, length) : undefined;
-    const own = taking ? keys.map((k) => take(k, taking)) : keys;
-    const typed = this.typed && typedKeys(own);
+    const { taking, own, typed } = this.taken(wanted, length);
     const count = taking?.length ?? length;
-    const isAlike =
-      typed?.every((k, i) => k.form === this.typed!.keys[i].form && k.type === this.typed!.keys[i].type) === true;
-    const found = isAlike
-      ? { heads: find(this.typed!, typed!, count, loose), next, order }
+    const found = typed
+      ? { heads: find(this.typed!, typed, count, loose), next, order }
       : loose && count > 0
         ? this.findUnlike(own, count)
         : undefined;
@@ -137,6 +134,49 @@ export class JoinIndex {
     const ids = table.ids(keys, length, false);
     for (let i = 0; i < length; i++) ids[i] = out[i] === 0 && ids[i] !== none ? first[ids[i]] : none;
     return { heads: ids, next, order };
+  }
+
+  /**
+   * The pairs of rows with the first built row of their key, where places tell these and all rows look for partners;
+   * else undefined.
+   */
+  pairs(wanted: Keys, length: number): Pairs | undefined {
+    if (!wanted.isWhole || this.next.length === 0) return undefined;
+    const { typed } = this.taken(wanted, length);
+    const table = this.typed?.table;
+    if (!typed || !table || !('heads' in table)) return undefined;
+    const { lefts, rights } = pairsDirect(table, keyNumbers(typed), length);
+    return { lefts, rights: this.order ? lookUp(this.order, rights) : rights };
+  }
+  /** The rows that look for partners, and their keys; `typed`: as those of the table, if they are like them. */
+  private taken(
+    { keys, out, loose, isWhole }: Keys,
+    length: number,
+  ): {
+    readonly taking: Uint32Array | undefined;
+    readonly own: readonly Vector[];
+    readonly typed: readonly TypedKey[] | undefined;
+  } {
+    const taking = !isWhole && (this.typed || loose) ? takingRows(out, length) : undefined;
+    const own = taking ? keys.map((k) => take(k, taking)) : keys;
+    const typed = this.typed && typedKeys(own);
+    if (!typed?.every((k, i) => k.form === this.typed!.keys[i].form && k.type === this.typed!.keys[i].type))
+      return { taking, own, typed: undefined };
+    this.placed(taking?.length ?? length);
+    return { taking, own, typed };
+  }
+  /**
+   * Once so many rows look for partners that it pays, whole numbers in a wide range have a table by place too: ids of
+   * the rows that a filter leaves.
+   */
+  private placed(count: number): void {
+    const { keys, table, range } = this.typed!;
+    if (!range || 'heads' in table) return;
+    this.asked += count;
+    const places = placesOf(range);
+    if (this.asked * askedFactor < places || places * Uint32Array.BYTES_PER_ELEMENT > this.room) return;
+    this.roomTaken = places * Uint32Array.BYTES_PER_ELEMENT;
+    this.typed = { keys, range, table: directOf(keyNumbers(keys), this.next, range) };
   }
 
   /**
@@ -185,34 +225,6 @@ export class JoinIndex {
   }
 }
 
-/** A table over the keys where they lie; equal ones are chained from the last to the first. */
-const tableOf = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Typed => {
-  const [key] = keys;
-  const isDirect = keys.length === 1 && key!.form === 'number' && (loose || !isFloat(key!.type));
-  return { keys, table: (isDirect ? directOf(key.values, next) : undefined) ?? hashed(keys, next, loose) };
-};
-const hashed = (keys: readonly TypedKey[], next: Uint32Array, loose: boolean): Hashed => {
-  const count = next.length;
-  const hashes = hashesOf(keys, count);
-  const equal = equality(keys, keys, loose);
-  let size = 64;
-  while (size < count * 2) size *= 2;
-  const slots = new Uint32Array(size).fill(none);
-  const mask = size - 1;
-  for (let place = count - 1; place >= 0; place--) {
-    const hash = hashes[place];
-    let at = hash & mask;
-    let other = slots[at];
-    while (other !== none && !(hashes[other] === hash && equal(place, other))) {
-      at = (at + 1) & mask;
-      other = slots[at];
-    }
-    next[place] = other;
-    slots[at] = place;
-  }
-  return { hashes, slots };
-};
-
 /** Rows that look for partners; undefined: all. */
 const takingRows = (out: Uint8Array, length: number): Uint32Array | undefined => {
   let n = 0;
@@ -228,23 +240,6 @@ const spread = (found: Uint32Array, rows: Uint32Array, length: number): Uint32Ar
   const heads = new Uint32Array(length).fill(none);
   for (let i = 0; i < rows.length; i++) heads[rows[i]] = found[i];
   return heads;
-};
-/** The keys as typed arrays, if each column is of one such type. */
-const typedKeys = (keys: readonly Vector[]): readonly TypedKey[] | undefined => {
-  const out: TypedKey[] = [];
-  for (const key of keys) {
-    const typed = typedOf(oneClass(flatten(key)));
-    if (!typed) return undefined;
-    out.push(typed);
-  }
-  return out;
-};
-/** What a dynamic vector holds, if its rows are all of one part. */
-const oneClass = (v: FlatVector): FlatVector => {
-  if (v.form !== 'dynamic' || v.length === 0) return v;
-  const tag = v.tags[0];
-  for (let i = 1; i < v.length; i++) if (v.tags[i] !== tag) return v;
-  return gather(v.parts[tag], v.slots.subarray(0, v.length));
 };
 const primitiveName = (v: FlatVector): string | undefined =>
   v.form === 'number' || v.form === 'bytes' || v.form === 'bool'
@@ -279,106 +274,4 @@ const nullRows = (keys: readonly Vector[]): Uint8Array => {
       if (k === kinds.null) all[i] ||= 2;
     });
   return all;
-};
-const typedOf = (v: FlatVector): TypedKey | undefined => {
-  if (v.form === 'number' && v.values instanceof Float64Array)
-    return { form: 'number', type: v.type, values: v.values };
-  if (v.form === 'number') return { form: 'words', type: v.type, words: wordsOf(v.values) };
-  return v.form === 'bytes' ? { form: 'bytes', type: v.type, bytes: v.bytes, offsets: v.offsets } : undefined;
-};
-
-const hashesOf = (keys: readonly TypedKey[], length: number): Uint32Array => {
-  const hashes = new Uint32Array(length);
-  for (const key of keys) {
-    if (key.form === 'bytes') hashRuns(key.bytes, key.offsets, hashes);
-    else if (key.form === 'number') hashNumbers(key.values, hashes);
-    else
-      for (let i = 0; i < length; i++)
-        hashes[i] = mix(Math.imul(key.words[2 * i] ^ Math.imul(hashes[i], 31), 0x9e3779b1) ^ key.words[2 * i + 1]);
-  }
-  return hashes;
-};
-/** A hash of each run, over a view of all of them, without a call for each. */
-const hashRuns = (bytes: Uint8Array, offsets: Uint32Array, hashes: Uint32Array): void => {
-  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let i = 0; i < hashes.length; i++) {
-    const end = offsets[i + 1];
-    let at = offsets[i];
-    let h = hashes[i] ^ (end - at);
-    for (; at + 4 <= end; at += 4) {
-      h = Math.imul(h ^ words.getInt32(at, true), 0x9e3779b1);
-      h ^= h >>> 15;
-    }
-    for (; at < end; at++) h = Math.imul(h ^ bytes[at], 0x01000193);
-    hashes[i] = mix(h);
-  }
-};
-/** Both zeros and all NaNs have one hash each. */
-const hashNumbers = (values: Float64Array, hashes: Uint32Array): void => {
-  const words = wordsOf(values);
-  for (let i = 0; i < hashes.length; i++) {
-    const x = values[i];
-    hashes[i] = mix(
-      x === 0 || x !== x
-        ? hashes[i] ^ 0x5bd1e995
-        : Math.imul(words[2 * i] ^ Math.imul(hashes[i], 31), 0x9e3779b1) ^ words[2 * i + 1],
-    );
-  }
-};
-
-/** The first built row of each key. */
-const find = ({ keys: built, table }: Typed, keys: readonly TypedKey[], length: number, loose = false): Uint32Array => {
-  const [key] = keys;
-  if ('heads' in table) return findDirect(table, key!.form === 'number' ? key!.values : new Float64Array(0), length);
-  const { hashes: builtHashes, slots } = table;
-  const hashes = hashesOf(keys, length);
-  const mask = slots.length - 1;
-  const equal = equality(keys, built, loose);
-  for (let i = 0; i < length; i++) {
-    const hash = hashes[i];
-    let at = hash & mask;
-    let row = slots[at];
-    while (row !== none && !(builtHashes[row] === hash && equal(i, row))) {
-      at = (at + 1) & mask;
-      row = slots[at];
-    }
-    hashes[i] = row;
-  }
-  return hashes;
-};
-
-type Equality = (a: number, b: number) => boolean;
-
-const equality = (as: readonly TypedKey[], bs: readonly TypedKey[], loose: boolean): Equality => {
-  const each = as.map((a, k) => equalityOf(a, bs[k], loose));
-  const [one, two] = each;
-  if (each.length === 1) return one!;
-  return each.length === 2 ? (a, b) => one!(a, b) && two!(a, b) : (a, b) => each.every((equal) => equal(a, b));
-};
-const equalityOf = (a: TypedKey, b: TypedKey, loose: boolean): Equality => {
-  if (a.form === 'number' && b.form === 'number') {
-    const left = a.values;
-    const right = b.values;
-    // NaN is one number, -0. and 0. are two; of integers there is one zero only. In SQL there is one zero.
-    if (isFloat(a.type) && !loose) return (i, k) => Object.is(left[i], right[k]);
-    return isFloat(a.type)
-      ? (i, k) => left[i] === right[k] || (left[i] !== left[i] && right[k] !== right[k])
-      : (i, k) => left[i] === right[k];
-  }
-  if (a.form === 'words' && b.form === 'words') {
-    const left = a.words;
-    const right = b.words;
-    return (i, k) => left[2 * i] === right[2 * k] && left[2 * i + 1] === right[2 * k + 1];
-  }
-  if (a.form !== 'bytes' || b.form !== 'bytes') return () => false;
-  const { bytes: left, offsets: starts } = a;
-  const { bytes: right, offsets: places } = b;
-  return (i, k) => {
-    let at = places[k];
-    const start = starts[i];
-    const end = starts[i + 1];
-    if (places[k + 1] - at !== end - start) return false;
-    for (let x = start; x < end; x++) if (left[x] !== right[at++]) return false;
-    return true;
-  };
 };

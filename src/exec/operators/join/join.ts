@@ -40,6 +40,9 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
   return (left, right) => run(left, right, parts, kept, 0);
 };
 
+/** Of its budget a join may give so much to a table by place. */
+const placesShare = 1 / 16;
+
 /** The index of an earlier run, and how many runs had none. */
 interface Kept extends Turns {
   index: JoinIndex | undefined;
@@ -69,6 +72,16 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     memory,
     hold,
   };
+  /** A table by place comes to an index once it pays. */
+  const grown = function* grown(index: JoinIndex, work: Generator<Item>): Generator<Item> {
+    const before = index.bytes;
+    if (!memory.isTight) index.give(memory.max * placesShare);
+    yield* work;
+    // What is kept for other runs stays counted.
+    if (index === kept?.index) memory.add(index.bytes - before);
+    else hold(index.bytes - before);
+  };
+  const streamed = ({ index, push }: Turned, batch: Vector): Generator<Item> => grown(index, push(batch));
   /**
    * Lets the right rows so far stream past the left ones, if these are few, and those to come; else puts them aside.
    * They are out of the way while the left side is read, where little memory is left.
@@ -91,7 +104,8 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
       for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
     }
     const rest = put;
-    const take = turned?.push ?? ((batch: Vector): Generator<Item> => aside!.right(batch));
+    const made = turned;
+    const take = (batch: Vector): Generator<Item> => (made ? streamed(made, batch) : aside!.right(batch));
     for (let batch = before.shift(); batch; batch = before.shift()) {
       if (turned) hold(-heldBytes(batch));
       yield* take(batch);
@@ -121,7 +135,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   const takeRight = function* takeRight(batch: Vector): Generator<Item> {
     const own = compact(withoutUnions(batch));
     if (rightSide && !(yield* rightSide.see(own, parts))) return;
-    if (turned) return yield* turned.push(own);
+    if (turned) return yield* streamed(turned, own);
     if (aside) return yield* aside.right(own);
     rows.push(own);
     hold(heldBytes(own));
@@ -139,10 +153,10 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
       const sides = yield* sidesOf(items, rest, kept, holding);
       if (sides.lefts.length === 0) return;
       if (sides.isTurned) {
-        const { push } = yield* turnedOver(sides.lefts, parts);
-        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift()) yield* push(batch);
+        const few = yield* turnedOver(sides.lefts, parts);
+        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift()) yield* streamed(few, batch);
         for (let next = rest.next(); !next.done; next = rest.next()) {
-          if (isBatch(next.value)) yield* push(next.value);
+          if (isBatch(next.value)) yield* streamed(few, next.value);
           else yield next.value;
         }
         return;
@@ -171,9 +185,9 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         held = 0;
       }
     }
-    for (const batch of waiting) yield* probe(batch, index, parts);
+    for (const batch of waiting) yield* grown(index, probe(batch, index, parts));
     for (let next = items.next(); !next.done; next = items.next()) {
-      if (isBatch(next.value)) yield* probe(next.value, index, parts);
+      if (isBatch(next.value)) yield* grown(index, probe(next.value, index, parts));
       else yield next.value;
     }
     if (keepsRight(op)) yield* unmatchedRight(index, parts);

@@ -48,9 +48,12 @@ export function* keysOf(
 ): Generator<Side, Keys> {
   const out = new Uint8Array(rows.length);
   const keys: Vector[] = [];
+  let isWhole = true;
   for (const e of evaluators) {
     const key = yield* evaluate(e, rows);
-    kindsOf(key)?.forEach((k, i) => {
+    const own = kindsOf(key);
+    if (own) isWhole = false;
+    own?.forEach((k, i) => {
       if (k === kinds.missing) out[i] = nullsMatch ? 1 : 2;
       else if (k === kinds.null && !nullsMatch && out[i] === 0) out[i] = 2;
       // Of an error nobody knows whether it is among the others.
@@ -58,7 +61,7 @@ export function* keysOf(
     });
     keys.push(loose ? looseKey(under(key)) : under(key));
   }
-  return { keys, out, ...(loose && { loose }) };
+  return { keys, out, isWhole, ...(loose && { loose }) };
 }
 
 /** Numbers as floats, so that equal ones of any type have equal codes; those that no float holds stay. */
@@ -80,6 +83,7 @@ const looseKey = (key: Vector): Vector =>
 
 /** Pairs that are tested together, also of small batches. */
 const pairsMin = 1024;
+const noFlags = new Uint8Array(0);
 
 /**
  * Left rows that had a match in an earlier piece of the right side; those before the last piece do not come alone yet.
@@ -98,22 +102,29 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   const keys = yield* keysOf(left, parts.leftKeys, op);
   const { out } = keys;
   if (op.nullAware && index.rows.length > 0) out.forEach((code, i) => (out[i] = code === 2 ? 1 : code));
+  const single = op.firstOnly && !parts.residual;
+  // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows,
+  // or fewer.
+  const mayBeOne = !piece && !parts.ranges && left.length <= pairsMax && (single || index.isUnique);
+  const ones = mayBeOne ? index.pairs(keys, left.length) : undefined;
+  let isOne = ones !== undefined;
+  /** Whether a row had a match; those before row `first` have no candidates to come. */
+  let matched = piece?.matched ?? noFlags;
+  const breath = new Breath(signal);
+  if (ones) {
+    if (keepsLeft(op)) matched = new Uint8Array(left.length);
+    return yield* give(ones.lefts, ones.rights, 0, left.length);
+  }
   const found = index.find(keys, left.length);
   const { heads, order, next } = found;
   const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));
   let lefts = new Uint32Array(pairsMax);
   let rights = new Uint32Array(pairsMax);
-  /** Whether a row had a match; those before row `first` have no candidates to come. */
-  const matched = piece?.matched ?? new Uint8Array(left.length);
-  const breath = new Breath(signal);
-  const single = op.firstOnly && !parts.residual;
-  // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows,
-  // or fewer.
-  const isOne = !piece && !near && left.length <= pairsMax && (single || (next === index.next && index.isUnique));
+  if (!piece) matched = new Uint8Array(left.length);
+  isOne = !near && !piece && left.length <= pairsMax && (single || (next === index.next && index.isUnique));
   if (isOne) {
     const count = onePairEach(found, left.length, lefts, rights);
-    yield* give(lefts.subarray(0, count), rights.subarray(0, count), 0, left.length);
-    return;
+    return yield* give(lefts.subarray(0, count), rights.subarray(0, count), 0, left.length);
   }
   let n = 0;
   let first = 0;
@@ -148,7 +159,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   /** Tests the candidates and gives the matches, and what rows [from, to) are without one. */
   function* give(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
     let kept = yield* test(leftRows, rightRows);
-    if (op.firstOnly) kept = firstOnly(kept, leftRows, matched);
+    if (op.firstOnly && !isOne) kept = firstOnly(kept, leftRows, matched);
     const ownLeft = kept ? lookUp(leftRows, kept) : leftRows;
     const ownRight = kept ? lookUp(rightRows, kept) : rightRows;
     if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]] = 1;

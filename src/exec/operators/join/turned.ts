@@ -118,6 +118,7 @@ export function* fitsLeft(left: Iterator<Item>, lefts: Vector[], holding: Holdin
 
 /** A join whose left rows are indexed: takes the right side batch by batch. */
 export interface Turned {
+  readonly index: JoinIndex;
   readonly push: (batch: Vector) => Generator<Item>;
   readonly finish: () => Generator<Item>;
 }
@@ -148,6 +149,7 @@ export function* turnedOver(lefts: readonly Vector[], parts: JoinParts): Generat
     },
   };
   return {
+    index,
     push:
       op.firstOnly || op.style === 'anti'
         ? (batch) => firsts(batch, index, parts)
