@@ -3,7 +3,7 @@
  * row by row through values.
  */
 import { shapeKey } from './builder.ts';
-import { joinDictionaries } from './joined-dictionaries.ts';
+import { joinDictionaries, pickDictionaries } from './joined-dictionaries.ts';
 import { charge, checkStop } from './stop.ts';
 import { timesJoined } from './time-texts.ts';
 import { type Type, types } from './type.ts';
@@ -51,6 +51,11 @@ const concatDictionaries = (values: readonly BytesVector[]): BytesVector =>
   );
 const concatCoded = (vectors: readonly Vector[]): Vector | undefined =>
   concatOneDictionary(vectors) ?? joinDictionaries(vectors, concatDictionaries);
+/** Rows of several dictionaries as one of a dictionary: row i is parts[tags[i]] at slots[i]. Undefined: they are others. */
+export const pickCoded = (
+  rows: Pick<DynamicVector, 'tags' | 'slots' | 'length'>,
+  parts: readonly Vector[],
+): Vector | undefined => pickDictionaries(rows, parts, concatDictionaries);
 /** Blocks of one data object share their dictionaries: their codes are all that has to be joined. */
 const concatOneDictionary = (vectors: readonly Vector[]): Vector | undefined => {
   const first = vectors[0]!;

@@ -5,7 +5,7 @@
  *
  * Group by a field that 8 shapes of records have, of 1,000,000 rows: 0.3 of the time of copying the texts.
  */
-import type { BytesVector, ConstantVector, DictionaryVector, Vector } from './vector.ts';
+import type { BytesVector, ConstantVector, DictionaryVector, DynamicVector, Vector } from './vector.ts';
 
 /** Rows whose texts are values of a dictionary, or one that all of them have. */
 type Coded = (DictionaryVector & { readonly values: BytesVector }) | (ConstantVector & { readonly inner: BytesVector });
@@ -22,21 +22,11 @@ export const joinDictionaries = (
   vectors: readonly Vector[],
   join: (values: readonly BytesVector[]) => BytesVector,
 ): DictionaryVector | undefined => {
-  const coded = vectors.filter(isCoded);
-  if (coded.length < vectors.length) return undefined;
-  const bases = new Map<BytesVector, number>();
-  let entries = 0;
-  let rows = 0;
-  for (const v of coded) {
-    const values = valuesOf(v);
-    if (values.type !== valuesOf(coded[0]!).type) return undefined;
-    if (!bases.has(values)) {
-      bases.set(values, entries);
-      entries += values.length;
-    }
-    rows += v.length;
-  }
-  if (entries > rows) return undefined;
+  const found = basesOf(vectors);
+  if (!found) return undefined;
+  const { coded, bases } = found;
+  const rows = coded.reduce((n, v) => n + v.length, 0);
+  if (found.entries > rows) return undefined;
   const codes = new Uint32Array(rows);
   let at = 0;
   for (const v of coded) {
@@ -46,6 +36,50 @@ export const joinDictionaries = (
     at += v.length;
   }
   return { form: 'dictionary', length: rows, codes, values: joinedOf([...bases.keys()], join) };
+};
+/**
+ * The same of rows that are picked: row i is vectors[tags[i]] at slots[i]. They get their codes in one go: group by a
+ * field that many shapes of records have, of 1,000,000 rows, takes 0.58 of the processor time.
+ */
+export const pickDictionaries = (
+  { tags, slots, length }: Pick<DynamicVector, 'tags' | 'slots' | 'length'>,
+  vectors: readonly Vector[],
+  join: (values: readonly BytesVector[]) => BytesVector,
+): DictionaryVector | undefined => {
+  const found = basesOf(vectors);
+  if (!found || found.entries > length) return undefined;
+  const { coded, bases } = found;
+  const tables = coded.map((v) => (v.form === 'constant' ? zeros(v.length) : v.codes));
+  const starts = Uint32Array.from(coded, (v) => bases.get(valuesOf(v))!);
+  const codes = new Uint32Array(length);
+  for (let i = 0; i < length; i++) {
+    const tag = tags[i]!;
+    codes[i] = tables[tag]![slots[i]!]! + starts[tag]!;
+  }
+  return { form: 'dictionary', length, codes, values: joinedOf([...bases.keys()], join) };
+};
+let noCodes = new Uint32Array(0);
+const zeros = (length: number): Uint32Array =>
+  noCodes.length < length ? (noCodes = new Uint32Array(length)) : noCodes;
+
+/** Where each dictionary begins among all; undefined where the rows are not of dictionaries of one type. */
+const basesOf = (
+  vectors: readonly Vector[],
+):
+  | { readonly coded: readonly Coded[]; readonly bases: ReadonlyMap<BytesVector, number>; readonly entries: number }
+  | undefined => {
+  const coded = vectors.filter(isCoded);
+  if (coded.length < vectors.length) return undefined;
+  const bases = new Map<BytesVector, number>();
+  let entries = 0;
+  for (const v of coded) {
+    const values = valuesOf(v);
+    if (values.type !== valuesOf(coded[0]!).type) return undefined;
+    if (bases.has(values)) continue;
+    bases.set(values, entries);
+    entries += values.length;
+  }
+  return { coded, bases, entries };
 };
 const isCoded = (v: Vector): v is Coded =>
   (v.form === 'dictionary' && v.values.form === 'bytes') || (v.form === 'constant' && v.inner.form === 'bytes');

@@ -16,7 +16,7 @@ import {
 } from '../../vectors/vector.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { constantOf } from '../../vectors/builder.ts';
-import { classOf as flatClassOf, concat } from '../../vectors/concat.ts';
+import { classOf as flatClassOf, concat, pickCoded } from '../../vectors/concat.ts';
 
 /** The class of a vector's rows (vectors/concat.ts), in whatever form; rows of a mixed vector have none. */
 const classOf = (v: Vector): string | Type | undefined => {
@@ -78,6 +78,8 @@ const combineBools = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vec
   return { form: 'bool', length: values.length, values };
 };
 const combineCopied = (tags: Uint32Array, slots: Uint32Array, parts: readonly Vector[]): Vector => {
+  const coded = pickCoded({ tags, slots, length: tags.length }, parts);
+  if (coded) return coded;
   const bases = new Uint32Array(parts.length);
   for (let k = 1; k < parts.length; k++) bases[k] = bases[k - 1] + parts[k - 1].length;
   const all = concat(parts);
@@ -122,9 +124,17 @@ export const tidy = (v: Vector): Vector => {
   if (v.form !== 'dynamic') return v;
   if (v.length === 0) return v.parts[0] ? take(v.parts[0], new Uint32Array(0)) : noRows;
   if (allUsed(v.tags, v.parts.length, v.length) && areDistinct(v.parts)) return v;
+  if (areOfOnePart(v)) return take(v.parts[v.tags[0]], v.slots.subarray(0, v.length));
+  const coded = pickCoded(v, v.parts);
+  if (coded) return coded;
   const used = new Uint32Array(v.parts.length);
   for (let i = 0; i < v.length; i++) used[v.tags[i]]++;
   return tidyParts(v, used);
+};
+const areOfOnePart = ({ tags, length }: DynamicVector): boolean => {
+  let i = 1;
+  while (i < length && tags[i] === tags[0]) i++;
+  return i >= length;
 };
 /**
  * Whether there is a row of every part: known after a few rows, mostly. False where there are too many parts to tell
