@@ -158,15 +158,15 @@ interface NextGroup {
   readonly waiting: number;
 }
 /**
- * What comes in: from the host one message when work waits for a pool that has none, and one for each group that is
- * done, with the next one; `close` from the lake's machine.
+ * What comes in: from the host one message when work waits for a pool that has none, or can go behind what is under
+ * way, and one for each group that is done, with the next one; `close` from the lake's machine.
  */
 export type PoolEvent =
   | ({ readonly type: 'work waiting' } & NextGroup)
   /** An outcome for each job of the group. `unsound`: the store failed, nothing more must be written. */
   | ({ readonly type: 'done' } & WorkDone & NextGroup)
-  /** The work itself broke, by a mistake of ours. */
-  | ({ readonly type: 'broke'; readonly text: string } & NextGroup)
+  /** The work itself broke, by a mistake of ours. `count`: of the group's jobs; absent: nothing else is under way. */
+  | ({ readonly type: 'broke'; readonly text: string; readonly count?: number } & NextGroup)
   /** Finish what waits, end. */
   | { readonly type: 'close' };
 
@@ -176,7 +176,10 @@ export interface PoolInput {
 }
 /** What the pool is at. */
 export interface PoolContext extends PoolInput {
-  /** The group that was handed to it: loads that go together, or one job; empty between. */
+  /**
+   * The jobs that were handed to it, oldest first: loads that go together, with those behind them, or one job; empty
+   * between.
+   */
   readonly running: readonly PoolJob[];
   /** Jobs in the host's mailbox when it last sent a message. */
   readonly waiting: number;

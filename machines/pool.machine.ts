@@ -4,10 +4,13 @@
  * `settled` (the host publishes the events of the outcomes, then settles the promises). No I/O: `open` comes in through
  * `provide()`.
  *
+ * Where commits wait for a bucket the host may hand over loads while others are under way, once those have their place
+ * in the log: they go there side by side. Groups end in the order in which they were begun, all the same.
+ *
  * Invariants:
  * - A group that is handed over is begun, or settled as refused. Every job is settled exactly once.
- * - At most one group is begun; the next one comes with the message that ends it.
- * - Only an unsound store leads to `failed`; a job that fails settles with its error and the pool goes on.
+ * - Only an unsound store leads to `failed`, when all that is under way has ended; a job that fails settles with its
+ *   error and the pool goes on.
  */
 import { assign, emit, enqueueActions, fromPromise, setup } from 'xstate';
 import type { JobOutcome, PoolContext, PoolEmitted, PoolEvent, PoolInput, PoolJob } from './pool.events.ts';
@@ -19,15 +22,38 @@ export const nextJobs = (waiting: readonly PoolJob[], groupMax: number): readonl
     while (end < waiting.length && end < groupMax && waiting[end]!.kind === 'load') end++;
   return waiting.slice(0, end);
 };
+/**
+ * The jobs that may go behind loads that are under way: more of them. One with a condition waits, since it is answered
+ * by where its branch is.
+ */
+export const nextBehind = (waiting: readonly PoolJob[], groupMax: number): readonly PoolJob[] => {
+  let end = 0;
+  for (; end < waiting.length && end < groupMax; end++) {
+    const { kind, ifTip } = waiting[end]!;
+    if (kind !== 'load' || ifTip) break;
+  }
+  return waiting.slice(0, end);
+};
+
+/** How many jobs an event ends: those that were begun first. */
+const endedBy = ({ running }: PoolContext, event: PoolEvent): number => {
+  if (event.type === 'done') return event.outcomes.length;
+  return event.type === 'broke' ? (event.count ?? running.length) : 0;
+};
 
 const faultOf = (event: unknown): string => {
   const { error } = event as { readonly error: unknown };
   return error instanceof Error ? error.message : String(error);
 };
 
-/** What a group that is done leads to, in `working` and in `closing`. */
-const ends = {
+/** What a group that comes, or is done, leads to in `working` and in `closing`. */
+const groups = {
+  'work waiting': { actions: ['take group', 'begin what came'] },
   done: [
+    {
+      guard: 'others are under way',
+      actions: ['settle jobs', 'remember why the store failed', 'take group', 'begin what came'],
+    },
     {
       guard: 'store is unsound',
       target: 'failed',
@@ -35,7 +61,11 @@ const ends = {
     },
     { target: 'idle', actions: ['settle jobs', 'take group'] },
   ],
-  broke: { target: 'idle', actions: ['settle jobs as failed', 'take group'] },
+  broke: [
+    { guard: 'others are under way', actions: ['settle jobs as failed', 'take group', 'begin what came'] },
+    { guard: 'store is unsound', target: 'failed', actions: ['settle jobs as failed', 'take group'] },
+    { target: 'idle', actions: ['settle jobs as failed', 'take group'] },
+  ],
 } as const;
 
 /** The chart. `open` fails unless the host provides it. */
@@ -48,16 +78,25 @@ export const poolMachine = setup({
     'work waits': ({ context }) => context.running.length > 0,
     'work waits, close is asked for': ({ context }) => context.running.length > 0 && context.closeAsked,
     'close is asked for': ({ context }) => context.closeAsked,
-    'store is unsound': ({ event }) => event.type === 'done' && event.unsound !== undefined,
+    'others are under way': ({ context, event }) => endedBy(context, event) < context.running.length,
+    'store is unsound': ({ context, event }) =>
+      (event.type === 'done' && event.unsound !== undefined) || context.failure !== null,
   },
   actions: {
-    'take group': assign(({ event }) => ('jobs' in event ? { running: event.jobs, waiting: event.waiting } : {})),
+    'take group': assign(({ context, event }) =>
+      'jobs' in event
+        ? { running: [...context.running.slice(endedBy(context, event)), ...event.jobs], waiting: event.waiting }
+        : {},
+    ),
     'drop group': assign({ running: [] }),
     'begin jobs': emit({ type: 'begin' }),
+    'begin what came': enqueueActions(({ event, enqueue }) => {
+      if ('jobs' in event && event.jobs.length > 0) enqueue.emit({ type: 'begin' });
+    }),
     'settle jobs': emit(({ event }) => ({ type: 'settled', outcomes: event.type === 'done' ? event.outcomes : [] })),
     'settle jobs as failed': emit(({ context, event }) => ({
       type: 'settled',
-      outcomes: context.running.map(
+      outcomes: context.running.slice(0, endedBy(context, event)).map(
         (job): JobOutcome => ({
           id: job.id,
           status: 'failed',
@@ -75,7 +114,7 @@ export const poolMachine = setup({
     }),
     'remember that close is asked for': assign({ closeAsked: true }),
     'remember why the store failed': assign({
-      failure: ({ event }) => (event.type === 'done' ? (event.unsound ?? '') : ''),
+      failure: ({ context, event }) => (event.type === 'done' ? (event.unsound ?? context.failure) : context.failure),
     }),
     'remember why opening failed': assign({ failure: ({ event }) => faultOf(event) }),
   },
@@ -102,9 +141,9 @@ export const poolMachine = setup({
         { guard: 'close is asked for', target: 'closed' },
       ],
     },
-    working: { entry: 'begin jobs', on: ends },
+    working: { entry: 'begin jobs', on: groups },
     /** Does what waits; the host takes nothing more for it. */
-    closing: { entry: 'begin jobs', on: ends },
+    closing: { entry: 'begin jobs', on: groups },
     /** The store failed: reads go on, writes are refused. */
     failed: {
       entry: ['refuse jobs: store failed', 'drop group'],

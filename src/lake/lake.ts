@@ -77,6 +77,8 @@ import { Views } from './views.ts';
 
 const queueJobsMaxDefault = 10_000;
 const groupJobsMax = 1024;
+/** Groups of a pool that are under way at once where commits wait for a bucket. */
+const groupsWaitingMax = 64;
 const eventsKeptMaxDefault = 10_000;
 const retryKeepMsDefault = 24 * 3_600_000;
 const snapshotLimits = { bytesMax: 32 << 20, idleMs: 5 * 60_000 };
@@ -600,6 +602,7 @@ class OpenLake implements Lake {
     const mailbox = new Mailbox(child, face, {
       waitingMax: this.options.queueJobsMax ?? queueJobsMaxDefault,
       groupMax: groupJobsMax,
+      groupsMax: () => (this.stores.tables.copy?.waits ? groupsWaitingMax : 1),
     });
     this.mailboxes.set(poolId, mailbox);
     child.subscribe({

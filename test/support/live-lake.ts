@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../../src/errors.ts';
 import { LakeDraws } from '../../src/lake/draws.ts';
 import { newId } from '../../src/lake/ksuid.ts';
@@ -16,6 +17,7 @@ import type {
   TransactionChange,
 } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
+import type { LakeStore } from '../../src/lake/store/store.types.ts';
 import { StoreFailure } from '../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
 import { intValue } from '../../src/vectors/value.ts';
@@ -50,7 +52,7 @@ const codeOf = (error: unknown): string => (error instanceof LakeError ? error.c
 class Play {
   readonly directory: string;
   private readonly charts: LakeCharts;
-  private readonly say: (text: string) => void;
+  readonly say: (text: string) => void;
   private steps = 0;
   private readonly events: string[] = [];
   /** What the next draws throw. */
@@ -234,6 +236,36 @@ const parts: PlayParts = {
     await play.seeAll('create', jobs);
     await play.see('close', () => play.lake.close());
   },
+  'loads behind loads': async (play) => {
+    const bucket = new SlowBucket();
+    await play.open({ store: bucket });
+    await play.see('create', () => play.create('p'));
+    const begun: Promise<unknown>[] = [];
+    const behind = async (what: string, work: Promise<unknown>): Promise<void> => {
+      begun.push(work.then(() => play.say(what), codeOf));
+      await later(turnMs);
+    };
+    bucket.isAway = true;
+    for (const what of ['first', 'second', 'third']) await behind(what, play.load());
+    await behind('branch', play.lake.pool('p').createBranch('kid', '0'.repeat(40)));
+    await behind('fourth', play.load());
+    play.queues();
+    for (let record = 1; record <= 5; record++) {
+      bucket.come(1);
+      await later(turnMs);
+      play.queues();
+    }
+    await play.seeAll('all', begun.splice(0));
+    for (const what of ['fifth', 'sixth', 'seventh']) await behind(what, play.load());
+    const closed = play.lake.close();
+    await behind('late', play.load());
+    for (let record = 1; record <= 3; record++) {
+      bucket.come(1);
+      await later(turnMs);
+    }
+    await play.seeAll('begun', begun);
+    await play.see('close', () => closed);
+  },
   'a job that breaks': async (play) => {
     await play.open({
       report: () => {
@@ -303,6 +335,41 @@ const parts: PlayParts = {
     await play.see('close', () => play.lake.close());
   },
 };
+
+/** What goes on in one process has gone as far as it goes after this time. */
+const turnMs = 50;
+/** A store whose bucket has records when it is told to, while it is away. */
+class SlowBucket implements LakeStore {
+  readonly waits = true;
+  isAway = false;
+  private waiting: (() => void)[] = [];
+  /** So many more of the records that wait are there. */
+  come(records: number): void {
+    for (const resolve of this.waiting.splice(0, records)) resolve();
+  }
+  settled(): Promise<void> {
+    if (!this.isAway) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.waiting.push(resolve);
+    });
+  }
+  check(): void {}
+  add(): void {}
+  stop(): void {}
+  neededFrom(segment: number): number {
+    return segment;
+  }
+  objectGone(): boolean {
+    return false;
+  }
+  async prepare(): Promise<void> {}
+  async attach(): Promise<void> {}
+  async putObjects(): Promise<void> {}
+  async close(): Promise<void> {}
+  figures(): never {
+    throw new Error('nobody asks');
+  }
+}
 
 let keys = 0;
 const object = (): ObjectMeta => {

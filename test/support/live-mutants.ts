@@ -32,6 +32,14 @@ export interface LiveMutant {
 const excuses: readonly (readonly [RegExp, string])[] = [
   [/^pool\.idle always\[0\]/, '`closing` does what `working` does; its name is for those who watch'],
   [/^pool\.opening open broke/, 'opening a pool reads its branches; a row that is damaged fails jobs, not the pool'],
+  [
+    /^pool\.(working|closing) broke\[[01]\]/,
+    'what has its place in the log, with others behind it, breaks by mistakes of ours alone',
+  ],
+  [
+    /^pool\.closing (work waiting|done)\[0\]/,
+    'of what waits when the lake closes only 1,024 loads and more go in groups',
+  ],
   [/^lake xstate\.error\.actor/, "a pool's actor has no way to break"],
   [/^lake\.closing\.store ends shut down broke/, 'shutting down reports its faults and goes on'],
   [/^lake\.closing (job|pool wanted)/, 'the lake asks its own state before it sends'],

@@ -91,11 +91,14 @@ const lakePlan: Plan = {
 };
 const group = { jobs: [{ id: 1, kind: 'load', branch: 'main', objects: [] }], waiting: 0 };
 const noGroup = { jobs: [], waiting: 0 };
+/** More of them under way are no more situations. */
+const walkedGroups = 2;
 const poolPlan: Plan = {
   input: { poolId: 'p' },
   events: (snapshot) => {
     const { running } = snapshot.context as { readonly running: readonly unknown[] };
-    const outcomes = outcomesOf(running);
+    const isAtWork = snapshot.matches('working') || snapshot.matches('closing');
+    const first = outcomesOf(running).slice(0, 1);
     return [
       ['close', { type: 'close' }],
       ...childrenOf(snapshot).flatMap(
@@ -105,15 +108,17 @@ const poolPlan: Plan = {
             ['its work broke', broke(id)],
           ] as const,
       ),
-      // The host sends it only while the machine has no group, and the other two only while it has begun one.
-      ...(running.length === 0 ? [['work waiting', { type: 'work waiting', ...group }] as const] : []),
-      ...(snapshot.matches('working') || snapshot.matches('closing')
+      // The host sends it while the machine has no group, or is at work on few; the others only while it has begun one.
+      ...(running.length === 0 || (isAtWork && running.length < walkedGroups)
+        ? [['work waiting', { type: 'work waiting', ...group }] as const]
+        : []),
+      ...(isAtWork
         ? [group, noGroup].flatMap(
             (next) =>
               [
-                ['its work done', { type: 'done', outcomes, ...next }],
-                ['its work found the store unsound', { type: 'done', outcomes, unsound: 'I/O error', ...next }],
-                ['its work broke', { type: 'broke', text: 'broken', ...next }],
+                ['its work done', { type: 'done', outcomes: first, ...next }],
+                ['its work found the store unsound', { type: 'done', outcomes: first, unsound: 'I/O error', ...next }],
+                ['its work broke', { type: 'broke', text: 'broken', count: 1, ...next }],
               ] as const,
           )
         : []),

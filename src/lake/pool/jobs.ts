@@ -20,13 +20,14 @@ export interface Payload extends Brought {
 }
 /**
  * What jobs work with. `payload` gives what a job carries beyond its plain data, by the job's id; `report` is told of
- * faults that fail no job.
+ * faults that fail no job, `placed` when loads have their place in the log.
  */
 interface JobContext {
   readonly store: PoolStore;
   readonly files: ObjectFiles;
   readonly report: (fault: unknown) => void;
   readonly payload: (job: number) => Payload;
+  readonly placed: () => void;
 }
 /**
  * `commit`: the commit that the job made; `commits`: all of them, of a transaction; `objects`: the objects that a vacuum removed; `events`: what listeners are to
@@ -158,7 +159,7 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
   }
   if (ready.length === 0) return ends;
   try {
-    const made = await context.store.write(commits);
+    const made = await context.store.write(commits, context.placed);
     ready.forEach((job, i) => ends.push({ id: job.id, result: made[i]! }));
   } catch (error) {
     for (const job of ready) ends.push({ id: job.id, error });

@@ -3,11 +3,13 @@
  * passes on what it settles.
  *
  * Invariants:
- * - The machine has one group at most; the others wait here, in the order in which they came.
- * - It hears of a group once: with `work waiting` when it has none, else with the message that ends the one before.
+ * - The machine has one group, or several of loads where they may be under way side by side, each begun when the one
+ *   before has its place in the log; the others wait here, in the order in which they came.
+ * - It hears of a group once: with `work waiting`, or with the message that ends the one before.
+ * - Groups end in the order in which they were begun.
  */
 import type { JobOutcome, PoolEvent, PoolJob, WorkDone } from '../../../machines/pool.events.ts';
-import { nextJobs } from '../../../machines/pool.machine.ts';
+import { nextBehind, nextJobs } from '../../../machines/pool.machine.ts';
 import { LakeError } from '../../errors.ts';
 import type { PoolActor } from '../actors.ts';
 
@@ -15,10 +17,13 @@ import type { PoolActor } from '../actors.ts';
 export interface MailboxLimits {
   readonly waitingMax: number;
   readonly groupMax: number;
+  /** Groups that may be under way at once. */
+  readonly groupsMax: () => number;
 }
 /** What the mailbox leaves to its pool. */
 interface MailboxOwner {
-  work(jobs: readonly PoolJob[]): Promise<WorkDone>;
+  /** `placed`: called when loads have their place in the log, so that others can go behind them. */
+  work(jobs: readonly PoolJob[], placed: () => void): Promise<WorkDone>;
   settle(outcomes: readonly JobOutcome[]): void;
 }
 
@@ -28,8 +33,13 @@ export class Mailbox {
   readonly #owner: MailboxOwner;
   readonly #limits: MailboxLimits;
   #waiting: PoolJob[] = [];
-  /** The group that the machine has. */
+  /** The group that was handed over last. */
   #group: readonly PoolJob[] = [];
+  /** Groups that were begun and have not ended; the end of the last one. */
+  #underWay = 0;
+  #ended: Promise<unknown> = Promise.resolve();
+  /** Others can go behind what is under way. */
+  #isPlaced = false;
 
   constructor(actor: PoolActor, owner: MailboxOwner, limits: MailboxLimits) {
     this.#actor = actor;
@@ -73,25 +83,47 @@ export class Mailbox {
   }
 
   #hand(): void {
+    if (this.#waiting.length === 0) return;
     const { status, context } = this.#actor.getSnapshot();
-    if (status === 'active' && context.running.length === 0 && this.#waiting.length > 0)
-      this.#send({ type: 'work waiting', ...this.#next() });
+    if (status !== 'active' || context.running.length > (this.#isPlaced ? Infinity : 0)) return;
+    const next = this.#next();
+    if (next.jobs.length > 0) this.#send({ type: 'work waiting', ...next });
   }
   #next(): { readonly jobs: readonly PoolJob[]; readonly waiting: number } {
-    this.#group = nextJobs(this.#waiting, this.#limits.groupMax);
-    this.#waiting = this.#waiting.slice(this.#group.length);
-    return { jobs: this.#group, waiting: this.#waiting.length };
+    const { groupMax, groupsMax } = this.#limits;
+    let jobs: readonly PoolJob[] = [];
+    if (this.#underWay === 0) jobs = nextJobs(this.#waiting, groupMax);
+    else if (this.#isPlaced && this.#underWay < groupsMax()) jobs = nextBehind(this.#waiting, groupMax);
+    if (jobs.length > 0) {
+      this.#group = jobs;
+      this.#waiting = this.#waiting.slice(jobs.length);
+    }
+    return { jobs, waiting: this.#waiting.length };
   }
   #begin(): void {
-    this.#owner.work(this.#group).then(
-      (done) => {
-        this.#send({ type: 'done', ...done, ...this.#next() });
-      },
-      (error: unknown) => {
-        const text = error instanceof Error ? error.message : String(error);
-        this.#send({ type: 'broke', text, ...this.#next() });
-      },
-    );
+    const group = this.#group;
+    const before = this.#ended;
+    this.#underWay++;
+    this.#isPlaced = false;
+    const ended = this.#owner
+      .work(group, () => {
+        // What comes in this turn of the event loop goes together.
+        setImmediate(() => {
+          this.#isPlaced = this.#group === group;
+          this.#hand();
+        });
+      })
+      .then(
+        (done) => ({ type: 'done' as const, ...done }),
+        (error: unknown) => {
+          const text = error instanceof Error ? error.message : String(error);
+          return { type: 'broke' as const, text, count: group.length };
+        },
+      );
+    this.#ended = Promise.all([ended, before]).then(([end]) => {
+      this.#underWay--;
+      this.#send({ ...end, ...this.#next() });
+    });
   }
   #send(event: PoolEvent): void {
     this.#actor.send(event);

@@ -504,14 +504,14 @@ export class PoolFace implements Pool {
   }
 
   /** What the machine begins. */
-  async work(jobs: readonly PoolJob[]): Promise<WorkDone> {
+  async work(jobs: readonly PoolJob[], placed: () => void): Promise<WorkDone> {
     const {
       store,
       host: { files, report },
     } = this;
     const now = performance.now();
     for (const { id } of jobs) this.waiting.get(id)!.beganAt = now;
-    const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload }, jobs);
+    const ends = await doJobs({ store, files, report, payload: (id) => this.waiting.get(id)!.payload, placed }, jobs);
     let unsound: string | undefined;
     const outcomes = ends.map((end): JobOutcome => {
       if ('error' in end && end.error instanceof StoreFailure) unsound = end.error.message;

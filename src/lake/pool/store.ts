@@ -5,7 +5,9 @@
  * Invariants:
  * - One caller at a time writes (the pool's actor); between the check of a tip in memory and its transaction nobody
  *   else moves it. The transaction checks again.
- * - A branch in memory moves only after its transaction is durable.
+ * - A branch in memory moves only after its transaction is durable. Where several are on their way each is put on what
+ *   the one before makes of its branches (`ahead`), which nobody else sees; they become durable in their order, and
+ *   behind one that does not none does.
  * - No tip of a branch, no tag's commit and no pinned list holds a vacuumed object.
  */
 import assert from 'node:assert';
@@ -92,10 +94,11 @@ interface MadeCommit {
   readonly events: readonly LakeEvent[];
 }
 
-/** Commits that are being written. `branches`: as they were; `made`: filled by `rows`. */
+/** Commits that are being written. `branches`: as they were; `made`, `tips`: filled by `rows`. */
 export interface Writing {
   readonly branches: readonly BranchRecord[];
   readonly made: readonly MadeCommit[];
+  readonly tips: readonly WrittenTip[];
   readonly check: () => void;
   readonly rows: () => readonly Change[];
   readonly done: () => void;
@@ -140,6 +143,13 @@ export class PoolStore {
   private readonly checked = new WeakMap<ObjectList, { readonly vacuums: number; readonly missing: readonly Id[] }>();
   private branchMap: Map<string, BranchRecord> | undefined;
   private readonly written = new Map<string, WrittenTip>();
+  /** Branches as they are when all that is on its way is durable. */
+  private readonly ahead = new Map<string, WrittenTip>();
+  /** The end of the last write; it never rejects. */
+  private writes: Promise<unknown> = Promise.resolve();
+  private onTheirWay = 0;
+  /** What one of those that are on their way came to: those behind it come to the same. */
+  private fault: { readonly error: unknown } | undefined;
   private readonly branchKeys = new Map<string, Buffer>();
   private readonly poolKey: Buffer;
   deleted = false;
@@ -288,18 +298,46 @@ export class PoolStore {
 
   /**
    * Writes commits, each on what the one before made of its branch, in one durable transaction. Answers with their ids
-   * and the events of each, which are published when the pool's machine settles them.
+   * and the events of each, which are published when the pool's machine settles them. `placed`: called when others can
+   * be written behind them, though they are not durable yet.
    */
-  async write(commits: readonly NewCommit[]): Promise<readonly MadeCommit[]> {
+  async write(commits: readonly NewCommit[], placed?: () => void): Promise<readonly MadeCommit[]> {
+    // What is on its way behind a fault was checked against what does not come.
+    while (this.fault) await this.writes;
+    const before = this.writes;
     const writing = this.writing(commits);
-    await this.stores.tables.write(
-      () => this.stores.feed.drawing(() => [...writing.rows(), this.stores.feed.countersRow()]),
-      writing.check,
-      { alone: commits.length === 1 && this.groupBefore === 1 },
+    const written = this.inTables(writing, { alone: commits.length === 1 && this.groupBefore === 1, placed });
+    this.onTheirWay++;
+    const made = Promise.all([written, before]).then(() => {
+      this.groupBefore = commits.length;
+      writing.done();
+      return writing.made;
+    });
+    this.writes = made.then(
+      () => this.ended(undefined),
+      (error: unknown) => this.ended({ error }),
     );
-    this.groupBefore = commits.length;
-    writing.done();
-    return writing.made;
+    return made;
+  }
+  private inTables(
+    writing: Writing,
+    options: { readonly alone: boolean; readonly placed: (() => void) | undefined },
+  ): Promise<void> {
+    const { tables, feed } = this.stores;
+    const rows = (): readonly Change[] => {
+      const made = feed.drawing(() => [...writing.rows(), feed.countersRow()]);
+      for (const tip of writing.tips) this.ahead.set(tip.branch.name, tip);
+      return made;
+    };
+    const check = (): void => {
+      if (this.fault) throw this.fault.error;
+      writing.check();
+    };
+    return tables.write(rows, check, options);
+  }
+  private ended(fault: PoolStore['fault']): void {
+    if (fault) this.ahead.clear();
+    this.fault = --this.onTheirWay === 0 ? undefined : (this.fault ?? fault);
   }
 
   /**
@@ -310,10 +348,12 @@ export class PoolStore {
     const tips = new Map<string, MovingTip>();
     const made: MadeCommit[] = [];
     const moved: MovedTip[] = [];
+    const written: WrittenTip[] = [];
     for (const { branch } of commits) if (!tips.has(branch)) tips.set(branch, this.moving(branch));
     return {
       branches: [...tips.values()].map(({ before }) => before),
       made,
+      tips: written,
       check: () => {
         this.checkPool();
         for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
@@ -328,7 +368,9 @@ export class PoolStore {
         for (const tip of tips.values()) {
           const branch = { ...tip.before, commit: tip.now };
           const row = encodeBranch(branch);
-          moved.push({ tip, after: { branch, height: tip.height, row } });
+          const after = { branch, height: tip.height, row };
+          moved.push({ tip, after });
+          written.push(after);
           rows.push({ table: 'branches', key: tip.key, payload: row });
         }
         return rows;
@@ -350,7 +392,7 @@ export class PoolStore {
   }
 
   private moving(name: string): MovingTip {
-    const before = this.branch(name);
+    const before = this.ahead.get(name)?.branch ?? this.branch(name);
     return {
       before,
       key: this.keyOf(name),
@@ -452,6 +494,7 @@ export class PoolStore {
   private move({ tip: { before, removes, adds, changed }, after }: MovedTip): void {
     this.loadBranches().set(before.name, after.branch);
     this.written.set(before.name, after);
+    if (this.ahead.get(before.name) === after) this.ahead.delete(before.name);
     const list = this.stores.snapshots.warmList(this, before.commit);
     if (!list) return;
     const keep = this.isTip(before.commit);
@@ -489,8 +532,11 @@ export class PoolStore {
     return key;
   }
   private tipHeight(branch: BranchRecord): number {
-    const known = this.written.get(branch.name);
-    return known?.branch === branch ? known.height : this.height(branch.commit);
+    return this.knownTip(branch)?.height ?? this.height(branch.commit);
+  }
+  /** What is known of a branch that this process wrote, be it on its way. */
+  private knownTip(branch: BranchRecord): WrittenTip | undefined {
+    return [this.ahead, this.written].map((tips) => tips.get(branch.name)).find((known) => known?.branch === branch);
   }
   private height(commit: Id): number {
     if (commit === zeroId) return 0;
@@ -591,8 +637,7 @@ export class PoolStore {
   }
   private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
     const payload = this.stores.tables.get('branches', key);
-    const known = this.written.get(expected.name);
-    if (payload?.equals(known?.branch === expected ? known.row : encodeBranch(expected))) return;
+    if (payload?.equals(this.knownTip(expected)?.row ?? encodeBranch(expected))) return;
     const found = payload && decodeBranch(key, payload);
     assert(
       found?.commit === expected.commit && found.name === expected.name,

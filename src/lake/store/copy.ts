@@ -90,6 +90,10 @@ const segmentRecordsMax = 10_000;
 const heldBytesMax = 32 << 20;
 const objectsAtOnce = 4;
 const retryMs = 1000;
+/** So many segments on their way may follow each other at once; others keep the time of a put apart from each other. */
+const closeTogether = 2;
+/** What the newest put counts for in the usual time of one. */
+const newestPart = 0.25;
 /** An opening takes about as long for so many bytes as for one segment. */
 const segmentWorth = 16 << 10;
 const baseBytesMinDefault = 4 << 20;
@@ -163,6 +167,9 @@ class LakeCopy implements LakeStore {
   private behindSince: number | undefined;
   private running: Promise<void> | undefined;
   private making: Promise<void> | undefined;
+  private sentAt = 0;
+  /** What putting a segment usually takes. */
+  private putMs = 0;
   private readonly closing = new AbortController();
   private waiting: { resolve: () => void; reject: (fault: unknown) => void; record: number }[] = [];
   /** Put before a commit named them, or on their way. */
@@ -358,6 +365,7 @@ class LakeCopy implements LakeStore {
         await later(gatherMs, undefined, { signal, ref: false }).catch(() => undefined);
       try {
         await this.room();
+        await this.apart();
         if (this.role.fence || this.isOver) return;
         await this.sendNext();
       } catch (fault) {
@@ -371,6 +379,15 @@ class LakeCopy implements LakeStore {
       await new Promise<void>((resolve) => {
         this.roomCame = resolve;
       });
+  }
+  /**
+   * Keeps those that go side by side apart, so that they come back one after the other: else the first few commits would
+   * take all places, and the many behind them wait until these come back.
+   */
+  private async apart(): Promise<void> {
+    if (this.sent.length < closeTogether) return;
+    const ms = this.sentAt + this.putMs / segmentsAhead - performance.now();
+    if (ms >= 1) await later(ms, undefined, { signal: this.closing.signal, ref: false }).catch(() => undefined);
   }
   /** After a while; false: it is not to be tried again. */
   private async mayRetry(fault: unknown): Promise<boolean> {
@@ -460,6 +477,7 @@ class LakeCopy implements LakeStore {
     this.held.splice(0, taken.length);
     this.heldBytes -= taken.reduce((all, { bytes: each }) => all + each, 0);
     const sent = { head, bytes, tip: this.formed, taken };
+    this.sentAt = performance.now();
     this.sent.push(sent);
     const putting = this.put(sent);
     this.confirming = this.confirming.then(async () => this.confirm(sent, await putting));
@@ -467,8 +485,11 @@ class LakeCopy implements LakeStore {
   /** Until it is there, or another one's is; undefined: it is not tried any more. */
   private async put({ head, bytes }: Sent): Promise<boolean | undefined> {
     for (;;) {
+      const began = performance.now();
       try {
-        return await this.bucket.putNew(segmentKey(head.segment), bytes);
+        const isPut = await this.bucket.putNew(segmentKey(head.segment), bytes);
+        this.putMs += newestPart * (performance.now() - began - this.putMs);
+        return isPut;
       } catch (fault) {
         if (!(await this.mayRetry(fault))) return undefined;
       }

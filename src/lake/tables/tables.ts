@@ -106,6 +106,8 @@ interface WriteOptions {
   readonly alone?: boolean;
   /** It makes room: on a full disk it goes into what the log has left. */
   readonly frees?: boolean;
+  /** Called when it has its place behind those before it, unless it is durable at once. */
+  readonly placed?: (() => void) | undefined;
 }
 
 /** A write that takes longer than this holds up the thread that waits for it more than a change of threads would. */
@@ -357,7 +359,9 @@ export class Tables {
       }
     } else {
       this.pausing = Math.max(0, this.pausing - 1);
-      await this.taken(made);
+      const durable = this.taken(made);
+      options.placed?.();
+      await durable;
     }
     killPoint('transaction: durable');
   }

@@ -13,7 +13,7 @@ import {
 import type { LakeContext, LakeTask } from '../../../machines/lake.events.ts';
 import { lakeMachine } from '../../../machines/lake.machine.ts';
 import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
-import { nextJobs, poolMachine } from '../../../machines/pool.machine.ts';
+import { nextBehind, nextJobs, poolMachine } from '../../../machines/pool.machine.ts';
 import type { PoolActor } from '../../../src/lake/actors.ts';
 import { Mailbox } from '../../../src/lake/pool/mailbox.ts';
 import { emittedBy, stateName } from '../../support/scenario-player.ts';
@@ -101,9 +101,13 @@ class Pool {
   readonly settled: JobOutcome[] = [];
   readonly actor: PoolActor;
   readonly mailbox: Mailbox;
-  private readonly works: { readonly jobs: readonly PoolJob[]; readonly ends: Ends<WorkDone> }[] = [];
+  private readonly works: {
+    readonly jobs: readonly PoolJob[];
+    readonly ends: Ends<WorkDone>;
+    readonly placed: () => void;
+  }[] = [];
   private opening: Ends<void> | undefined;
-  constructor(limits: { readonly waitingMax: number; readonly groupMax: number }) {
+  constructor(limits: { readonly waitingMax: number; readonly groupMax: number }, groupsMax = 1) {
     const open = fromPromise<void, { readonly poolId: string }>(
       () =>
         new Promise((resolve, reject) => {
@@ -111,11 +115,15 @@ class Pool {
         }),
     );
     this.actor = createActor(poolMachine.provide({ actors: { open } }), { input: { poolId: 'p' } });
-    const work = (jobs: readonly PoolJob[]): Promise<WorkDone> =>
+    const work = (jobs: readonly PoolJob[], placed: () => void): Promise<WorkDone> =>
       new Promise((resolve, reject) => {
-        this.works.push({ jobs, ends: { resolve, reject } });
+        this.works.push({ jobs, ends: { resolve, reject }, placed });
       });
-    this.mailbox = new Mailbox(this.actor, { work, settle: (outcomes) => this.settled.push(...outcomes) }, limits);
+    this.mailbox = new Mailbox(
+      this.actor,
+      { work, settle: (outcomes) => this.settled.push(...outcomes) },
+      { ...limits, groupsMax: () => groupsMax },
+    );
     this.actor.start();
   }
   get state(): string {
@@ -133,7 +141,18 @@ class Pool {
   close(): void {
     if (this.actor.getSnapshot().status === 'active') this.actor.send({ type: 'close' });
   }
-  async end(how: 'done' | 'error' | 'unsound'): Promise<void> {
+  /** Jobs of the groups that are under way. */
+  get underWay(): readonly (readonly number[])[] {
+    return this.works.map(({ jobs }) => jobs.map(({ id }) => id));
+  }
+  /** Loads that were begun last have their place. */
+  async place(): Promise<void> {
+    const last = this.works.at(-1);
+    if (last?.jobs.every(({ kind }) => kind === 'load')) last.placed();
+    await nextTurn();
+  }
+  /** `done late`: the group that was begun last, before the others. */
+  async end(how: 'done' | 'error' | 'unsound' | 'done late'): Promise<void> {
     const { opening } = this;
     this.opening = undefined;
     if (opening && how === 'error') opening.reject(new Error('broken'));
@@ -141,8 +160,8 @@ class Pool {
     else this.endWork(how);
     await nextTurn();
   }
-  private endWork(how: 'done' | 'error' | 'unsound'): void {
-    const work = this.works.shift();
+  private endWork(how: 'done' | 'error' | 'unsound' | 'done late'): void {
+    const work = how === 'done late' ? this.works.pop() : this.works.shift();
     const outcomes = (work?.jobs ?? []).map((job): JobOutcome => ({ id: job.id, status: 'done' }));
     if (how === 'error') work?.ends.reject(new Error('broken'));
     else work?.ends.resolve({ outcomes, ...(how === 'unsound' && { unsound: 'I/O error' }) });
@@ -222,23 +241,26 @@ describe('every job in every state', () => {
 describe('any events in any order', () => {
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom(...Object.values(poolTasks)) },
-    { weight: 5, arbitrary: fc.constantFrom('done' as const, 'error' as const) },
+    { weight: 4, arbitrary: fc.constant(poolTasks.load) },
+    { weight: 5, arbitrary: fc.constantFrom('done' as const, 'error' as const, 'done late' as const) },
+    { weight: 4, arbitrary: fc.constant('placed' as const) },
     { weight: 1, arbitrary: fc.constantFrom('unsound' as const, 'close' as const) },
   );
   test('every job is settled exactly once, in the order in which they came when none was refused', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const pool = new Pool({ waitingMax: 4, groupMax: 3 });
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.constantFrom(1, 2, 4), async (steps, groupsMax) => {
+        const pool = new Pool({ waitingMax: 4, groupMax: 3 }, groupsMax);
         const sent: number[] = [];
         for (const [i, one] of steps.entries()) {
           if (one === 'close') pool.close();
+          else if (one === 'placed') await pool.place();
           else if (typeof one === 'string') await pool.end(one);
           else {
             pool.post(one, i);
             sent.push(i);
           }
         }
-        for (let i = 0; i < 30; i++) await pool.end('done');
+        for (let i = 0; i < 40; i++) await pool.end('done');
         expect(pool.settled.map((o) => o.id).sort((a, b) => a - b)).toEqual(sent);
         const worked = pool.settled.filter((o) => o.status !== 'refused').map((o) => o.id);
         expect(worked).toEqual([...worked].sort((a, b) => a - b));
@@ -262,6 +284,48 @@ describe('any events in any order', () => {
     expect([big.settled.length, big.state, steps]).toEqual([1025, 'idle', 2]);
   });
 
+  test('loads go behind loads that have their place, as many groups as may; they are settled in their order', async () => {
+    const pool = new Pool({ waitingMax: 10, groupMax: 10 }, 3);
+    await pool.end('done');
+    for (let id = 1; id <= 3; id++) pool.post(poolTasks.load, id);
+    expect([pool.underWay, pool.mailbox.waiting]).toEqual([[[1]], 2]);
+    await pool.place();
+    expect([pool.underWay, pool.mailbox.running]).toEqual([[[1], [2, 3]], 3]);
+    await pool.place();
+    pool.post(poolTasks.load, 4);
+    await pool.place();
+    pool.post(poolTasks.load, 5);
+    expect(pool.underWay).toEqual([[1], [2, 3], [4]]);
+    await pool.end('done late');
+    expect([pool.settled, pool.underWay]).toEqual([[], [[1], [2, 3]]]);
+    await pool.end('done');
+    expect([pool.settled.map(({ id }) => id), pool.underWay]).toEqual([[1], [[2, 3], [5]]]);
+    await pool.end('error');
+    expect(pool.settled.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      '1 done',
+      '2 failed',
+      '3 failed',
+      '4 done',
+    ]);
+  });
+  test.each([poolTasks.merge, { ...poolTasks.load, ifTip: ['c'] }])(
+    'nothing else goes behind them, nor anything behind it: %o',
+    async (task) => {
+      const pool = new Pool({ waitingMax: 10, groupMax: 10 }, 3);
+      await pool.end('done');
+      pool.post(poolTasks.load, 1);
+      await pool.place();
+      pool.post(task, 2);
+      pool.post(poolTasks.load, 3);
+      expect(pool.underWay).toEqual([[1]]);
+      await pool.end('done');
+      // Loads that wait together go together, also where one has a condition.
+      expect(pool.underWay).toEqual([task.kind === 'load' ? [2, 3] : [2]]);
+      for (let i = 0; i < 3; i++) await pool.end('done');
+      expect(pool.settled.map(({ id }) => id)).toEqual([1, 2, 3]);
+    },
+  );
+
   test('a group is loads alone, whole and in order', () => {
     const waiting = [poolTasks.load, poolTasks.load, poolTasks.merge, poolTasks.load].map((task, id) => ({
       id,
@@ -271,5 +335,8 @@ describe('any events in any order', () => {
     expect(nextJobs(waiting.slice(2), 10).map((j) => j.id)).toEqual([2]);
     expect(nextJobs(waiting, 1).map((j) => j.id)).toEqual([0]);
     expect(nextJobs([], 10)).toEqual([]);
+    expect(nextBehind(waiting, 10).map((j) => j.id)).toEqual([0, 1]);
+    expect(nextBehind(waiting, 1).map((j) => j.id)).toEqual([0]);
+    expect(nextBehind(waiting.slice(2), 10)).toEqual([]);
   });
 });
