@@ -128,6 +128,8 @@ export interface ChangeEvent {
   readonly transactionId?: string;
   /** Names the branch again for a merge and is empty for other commits, as clients of the reference expect. */
   readonly parent?: string;
+  /** What a merge merged, as the request named it: a branch, a tag or a commit. Absent where an earlier build made it. */
+  readonly child?: string;
 }
 
 /**

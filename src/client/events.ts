@@ -10,7 +10,8 @@ import { passing, pause, type Requests } from './requests.ts';
 
 /**
  * Something changed in the lake. `branch` is the one that moved, came or went, `commitId` its new tip; pools as a whole
- * have neither. `parent`: of merges alone, the branch that was merged into, which is the one that moved. `view`: the
+ * have neither. Of merges alone `parent` is the branch that was merged into, which is the one that moved, and `child`
+ * what was merged: a branch, a tag or a commit. `view`: the
  * name of a view that came, changed or went; its id is `poolId` then, and its new version `commitId`. `tag`: one that came
  * (at `commitId`) or went.
  */
@@ -34,6 +35,7 @@ export interface LakeEvent {
   readonly branch?: string;
   readonly commitId?: string;
   readonly parent?: string;
+  readonly child?: string;
   readonly view?: string;
   readonly tag?: string;
   /** Of a commit that is part of a transaction. */
@@ -118,7 +120,7 @@ async function* parsed(lines: AsyncIterable<string>): AsyncGenerator<LakeEvent> 
 }
 
 const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>>): LakeEvent => {
-  const { branch, parent, view, tag } = data;
+  const { branch, parent, child, view, tag } = data;
   const commitId = data['commit_id'] ?? data['version_id'];
   return {
     id,
@@ -128,6 +130,7 @@ const eventOf = (id: string, kind: string, data: Readonly<Record<string, string>
     ...(commitId && { commitId }),
     // The feed gives the commits that are no merges an empty one.
     ...(parent && { parent }),
+    ...(child && { child }),
     ...(view && { view }),
     ...(tag && { tag }),
     ...(data['transaction_id'] && { transactionId: data['transaction_id'] }),

@@ -285,9 +285,10 @@ const drain = ({ actor, request, waiting }: Subscriber): void => {
 
 /** The bytes of an event on the wire. */
 export const eventBytes = (
-  event: LakeEvent,
+  made: LakeEvent,
   { format, names }: { readonly format: FormatName; readonly names: EventNames },
 ): Uint8Array => {
+  const event = names === 'superdb' ? asSuperdb(made) : made;
   const quick = format === 'json' ? jsonText(event) : undefined;
   if (quick !== undefined)
     return Buffer.from(
@@ -308,6 +309,10 @@ export const eventBytes = (
   );
 };
 
+/** Of a merge SuperDB v0.2.0 gives the branch that was merged as `branch`, and the one that moved as `parent` alone. */
+const asSuperdb = ({ child, ...event }: LakeEvent): LakeEvent =>
+  child === undefined ? event : { ...event, branch: child };
+
 /** Kinds with data of their own. */
 const unusual = /^(?:view|tag)-|^branch-reset$/;
 const plain = /^[\w ./:@-]*$/;
@@ -321,11 +326,15 @@ const jsonText = ({
   commitId,
   branch = '',
   parent = '',
+  child,
   transactionId,
 }: LakeEvent): string | undefined => {
-  if (!plain.test(branch) || !plain.test(parent) || unusual.test(kind)) return undefined;
-  if (kind === 'pool-commit')
-    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"${transactionId === undefined ? '' : `,"transaction_id":"0x${transactionId}"`}}`;
+  if (!plain.test(branch) || !plain.test(parent) || !plain.test(child ?? '') || unusual.test(kind)) return undefined;
+  if (kind === 'pool-commit') {
+    const merged = child === undefined ? '' : `,"child":"${child}"`;
+    const transaction = transactionId === undefined ? '' : `,"transaction_id":"0x${transactionId}"`;
+    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"${merged}${transaction}}`;
+  }
   return kind === 'branch-update' || kind === 'branch-delete'
     ? `{"pool_id":"0x${poolId}","branch":"${branch}"}`
     : `{"pool_id":"0x${poolId}"}`;

@@ -833,6 +833,7 @@ const CommitEvent = Type.Object(
     pool_id: Id,
     branch: Type.String({ description: 'The branch that moved.' }),
     parent: Type.String({ description: 'After a merge the branch that was merged into, else empty.' }),
+    child: Type.Optional(Type.String({ description: 'After a merge what was merged: a branch, a tag or a commit.' })),
     transaction_id: Type.Optional(Type.Unsafe<string>({ ...Id, description: 'The transaction that it is part of.' })),
   },
   { $id: 'CommitEvent' },

@@ -1,6 +1,7 @@
 /** The lake of the built program, in this process, and what a campaign asks of it. */
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Protection } from '../../machines/pool.events.ts';
 import type { FsckReport } from '../../src/lake/repair/fsck.ts';
 import type { Lake, ObjectMeta } from '../../src/lake/lake.types.ts';
 import type { RepairReport } from '../../src/lake/repair/repair.ts';
@@ -31,6 +32,10 @@ const faultOf = async (
   const bytes = object.inline ?? (await read(object.id, 0, object.size));
   return bodyOf(object.min.text, object.size).equals(bytes) ? undefined : 'other bytes';
 };
+
+/** As numbers, as the victim tells it. */
+const protectionOf = (protection: Protection): readonly number[] =>
+  (['load', 'delete', 'merge', 'reset'] as const).map((verb) => ['admin', 'nobody'].indexOf(protection[verb] ?? ''));
 
 /** Keys of every tip. Throws when a body is not the one that belongs to its key. */
 export const stateOf = async (lake: Lake): Promise<LakeState> => {
@@ -63,6 +68,8 @@ export const stateOf = async (lake: Lake): Promise<LakeState> => {
           snapshot.release();
         }
       }
+      for (const { name: branch, protection } of pool.branches())
+        if (protection) found[name]![`protection of ${branch}`] = protectionOf(protection);
     }
   } finally {
     files.close();

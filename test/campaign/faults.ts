@@ -104,7 +104,7 @@ const placesOf = (counted: readonly number[], number: number): readonly Place[] 
 
 /** Codes that a failing disk may be answered with, and those that follow from an earlier refusal. */
 const reasons =
-  /^(storage-full|lake-failed|lake-unreadable|lake-closing|object-unwritten|object-unread|object-missing|pool-not-found|branch-not-found|branch-exists|tag-exists|tag-not-found|tip-moved|pool-exists|view-exists|view-not-found|load-empty|commit-not-found|merge-empty|merge-conflict|revert-empty|revert-conflict|revert-vacuumed|compact-few|object-not-found|transaction-empty)$/;
+  /^(storage-full|lake-failed|lake-unreadable|lake-closing|object-unwritten|object-unread|object-missing|pool-not-found|branch-not-found|branch-exists|tag-exists|tag-not-found|tip-moved|pool-exists|view-exists|view-not-found|load-empty|commit-not-found|merge-empty|merge-conflict|revert-empty|revert-conflict|revert-vacuumed|revert-rewritten|pick-empty|pick-conflict|compact-few|object-not-found|transaction-empty)$/;
 const ofTheDisk = /E(IO|NOSPC|MFILE)|Input\/output|No space|[Ss]hort|Too many open|no room left|MDB_|, mkdir '/;
 
 /**

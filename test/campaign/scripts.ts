@@ -79,6 +79,63 @@ const parts = {
     w.keys.pop();
     w.steps.push({ do: 'revert', pool: 'p', branch: 'main', step: w.steps.length - 1 });
   },
+  // Both sides wrote an object anew: its records tell.
+  'merge by records': (w) => {
+    const name = w.name();
+    const [shared] = w.take(1);
+    const [theirs, ours, both] = [w.key(), w.key(), w.key()];
+    w.steps.push(
+      { do: 'create branch', pool: 'p', branch: 'main', name },
+      { do: 'update', pool: 'p', branch: name, keys: [shared!], to: theirs },
+      { do: 'update', pool: 'p', branch: 'main', keys: [shared!], to: ours },
+      { do: 'merge by records', pool: 'p', branch: 'main', child: name, keys: [ours], to: both },
+    );
+    w.keys.push(both);
+  },
+  'revert by records': (w) => {
+    const key = w.load('main');
+    const step = w.steps.length - 1;
+    w.keys.splice(w.keys.indexOf(key), 1);
+    const [anew, left] = [w.key(), w.key()];
+    w.steps.push(
+      { do: 'update', pool: 'p', branch: 'main', keys: [key], to: anew },
+      { do: 'revert by records', pool: 'p', branch: 'main', step, keys: [anew], to: left },
+    );
+    w.keys.push(left);
+  },
+  pick: (w) => {
+    const name = w.name();
+    w.steps.push({ do: 'create branch', pool: 'p', branch: 'main', name });
+    w.load(name);
+    const key = w.load(name);
+    const step = w.steps.length - 1;
+    w.steps.push({ do: 'pick', pool: 'p', branch: 'main', step });
+    w.keys.push(key);
+    // Again there is nothing to do.
+    if (w.random.below(3) === 0) w.steps.push({ do: 'pick', pool: 'p', branch: 'main', step });
+  },
+  'pick by records': (w) => {
+    const name = w.name();
+    const [shared] = w.take(1);
+    const [theirs, ours, both] = [w.key(), w.key(), w.key()];
+    w.steps.push(
+      { do: 'create branch', pool: 'p', branch: 'main', name },
+      { do: 'update', pool: 'p', branch: name, keys: [shared!], to: theirs },
+    );
+    const step = w.steps.length - 1;
+    w.steps.push(
+      { do: 'update', pool: 'p', branch: 'main', keys: [shared!], to: ours },
+      { do: 'pick by records', pool: 'p', branch: 'main', step, keys: [ours], to: both },
+    );
+    w.keys.push(both);
+  },
+  protection: (w) => {
+    const name = w.name();
+    w.steps.push({ do: 'create branch', pool: 'p', branch: 'main', name });
+    for (let i = 0; i < 2; i++)
+      w.steps.push({ do: 'protect', pool: 'p', branch: name, who: w.random.pick(['admin', 'nobody']) });
+    if (w.random.below(2) === 0) w.steps.push({ do: 'protect', pool: 'p', branch: name, who: '' });
+  },
   compaction: (w) => {
     const keys = w.take(2);
     const to = w.key();

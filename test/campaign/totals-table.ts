@@ -3,7 +3,7 @@ import type { Totals } from './campaign.ts';
 
 const texts: Readonly<Record<string, string>> = {
   kills:
-    'named kill points, one after the other in random scripts of commits, group commits, deletes, merges, reverts, compactions, vacuums, pools and starts',
+    'named kill points, one after the other in random scripts of commits, group commits, deletes, updates, upserts, merges, reverts and picks (by objects and by records), transactions, resets, tags, protections, compactions, vacuums, pools and starts',
   renditions:
     'SIGKILL of the service where it makes, names or removes the files of an Iceberg table: what the table names is whole and has the rows of its commits',
   sigkill: 'SIGKILL of the service under 32 writers and 8 readers',

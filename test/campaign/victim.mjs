@@ -197,6 +197,8 @@ class Run {
         found[name][kind + each.name] = (await this.tipObjects(name, each.name))
           .map((o) => Number(o.min.text))
           .sort((a, b) => a - b);
+      for (const { name: branch, protection } of pool.branches())
+        if (protection) found[name][`protection of ${branch}`] = protectionOf(protection);
     }
     for (const view of this.lake.views()) found[`view ${view.name}`] = versionsOf(this.lake, view);
     return found;
@@ -206,6 +208,29 @@ const versionsOf = (lake, view) => ({
   newest: [Number(view.query)],
   versions: lake.viewVersions(view.id).map(({ query }) => Number(query)),
 });
+
+/** As numbers, as all of a state is. */
+const protectionOf = (protection) =>
+  ['load', 'delete', 'merge', 'reset'].map((verb) => ['admin', 'nobody'].indexOf(protection[verb]));
+
+/** How a merge, a revert or a pick comes to its objects where objects alone do not decide it. */
+const byRecords =
+  (run, { pool, branch, keys, to }) =>
+  async () => ({
+    removes: await run.idsOf(pool, branch, keys),
+    adds: [await run.objectOf(to, true)],
+    removed: 1,
+    added: 1,
+    conflicts: 0,
+    told: '',
+    settled: 0,
+    isApart: false,
+  });
+/** What it refers to was refused. */
+const commitOf = (run, step) => {
+  if (run.commits[step] === undefined) throw Object.assign(new Error('no such commit'), { code: 'commit-not-found' });
+  return run.commits[step];
+};
 
 const steps = {
   'create pool': (run, { pool }) => run.lake.createPool({ name: pool, keys: [['k']] }),
@@ -277,10 +302,29 @@ const steps = {
     run.lake.pool(pool).createTag(name, run.lake.pool(pool).branch(branch).commit),
   'delete tag': (run, { pool, name }) => run.lake.pool(pool).deleteTag(name),
   merge: (run, { pool, target, child }) => run.lake.pool(pool).merge(target, child),
-  revert: (run, { pool, branch, step }) => {
-    // What it takes back was refused.
-    if (run.commits[step] === undefined) throw Object.assign(new Error('no such commit'), { code: 'commit-not-found' });
-    return run.lake.pool(pool).revert(branch, run.commits[step]);
+  'merge by records': (run, step) => {
+    const { pool, branch, child } = step;
+    return run.lake.pool(pool).combine({ kind: 'merge', target: branch, child }, {}, byRecords(run, step));
+  },
+  revert: async (run, { pool, branch, step }) => run.lake.pool(pool).revert(branch, commitOf(run, step)),
+  'revert by records': async (run, step) => {
+    const { pool, branch } = step;
+    const combination = { kind: 'revert', branch, commit: commitOf(run, step.step) };
+    return run.lake.pool(pool).combine(combination, {}, byRecords(run, step));
+  },
+  pick: async (run, { pool, branch, step }) => {
+    const own = run.lake.pool(pool);
+    return own.combine({ kind: 'pick', branch, ...own.picked(`0x${commitOf(run, step)}`) });
+  },
+  'pick by records': async (run, step) => {
+    const { pool, branch } = step;
+    const own = run.lake.pool(pool);
+    const picked = own.picked(`0x${commitOf(run, step.step)}`);
+    return own.combine({ kind: 'pick', branch, ...picked }, {}, byRecords(run, step));
+  },
+  protect: (run, { pool, branch, who }) => {
+    const protection = who === '' ? {} : { load: who, merge: who, reset: 'nobody' };
+    return run.lake.pool(pool).protect(branch, protection);
   },
   vacuum: (run, { pool, branch }) => run.lake.pool(pool).vacuum(branch, { dryRun: false }),
   orphan: (run, { key }) => run.objectOf(key, true),

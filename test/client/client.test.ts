@@ -550,7 +550,7 @@ describe('events', () => {
       { id, kind: 'pool-commit', poolId, branch: 'main', commitId: first },
       { id, kind: 'branch-update', poolId, branch: 'kid' },
       { id, kind: 'pool-commit', poolId, branch: 'kid', commitId: second },
-      { id, kind: 'pool-commit', poolId, branch: 'main', commitId: third, parent: 'main' },
+      { id, kind: 'pool-commit', poolId, branch: 'main', commitId: third, parent: 'main', child: 'kid' },
       { id, kind: 'tag-new', poolId, tag: 'v1', commitId: first },
       { id, kind: 'tag-delete', poolId, tag: 'v1' },
       { id, kind: 'branch-reset', poolId, branch: 'main', commitId: first },

@@ -3,49 +3,24 @@
  * makes it the other, what went and came of one record is one change with its fields, nothing is both taken and given, rows come in the order of the pool's keys, and it does not
  * matter how rows are cut into objects nor how much memory there is. `HISTORIES=2000` runs many.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openLake } from '../../src/lake/lake.ts';
-import type { Lake, Pool } from '../../src/lake/lake.types.ts';
-import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
-import { LakeError } from '../../src/errors.ts';
 import { parseSupValues } from '../../src/vectors/sup/parse.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { types } from '../../src/vectors/type.ts';
 import { type Data, type Value, underValue } from '../../src/vectors/value.ts';
 import { type Random, randomOf, seedOf } from '../support/random.ts';
-import { testParts } from '../support/test-parts.ts';
-import { answerOf } from '../unit/workers/support.ts';
+import { Course, type LawLake, bagOf, linesOf as rowsOf, openLawLake, plain, refusedOnly } from './courses.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'lake-diff-'));
-let lake: Lake;
-let workers: WorkerPool;
+let on: LawLake;
 /** Has next to no memory. */
 let poor: WorkerPool;
 beforeAll(async () => {
-  const { objects, store, address } = await testParts(directory);
-  const far = address && { store: address, objects };
-  lake = await openLake({ directory, objects, ...(store && { store }) });
-  workers = startWorkerPool({ lakeDirectory: directory, ...far, threads: 1 }, lake);
-  poor = startWorkerPool(
-    {
-      lakeDirectory: directory,
-      ...far,
-      threads: 1,
-      queryMemoryBytesMax: 1 << 18,
-      spillDirectory: join(directory, 'poor'),
-    },
-    lake,
-  );
+  on = await openLawLake('diff');
+  poor = on.poor(1 << 18);
 });
 afterAll(async () => {
-  await poor.close();
-  await workers.close();
-  await lake.close();
-  rmSync(directory, { recursive: true });
+  await on.close();
 });
 
 /** Not `-0.`: its text is that of `0.`, by which the model tells rows apart. */
@@ -83,15 +58,7 @@ const rowOf = (random: Random): string => {
   return `{k:${k},v:${v}}`;
 };
 
-type Bag = ReadonlyMap<string, number>;
-const bagOf = (lines: readonly string[]): Map<string, number> => {
-  const bag = new Map<string, number>();
-  for (const line of lines) bag.set(line, (bag.get(line) ?? 0) + 1);
-  return bag;
-};
-const linesOf = async (text: string, of = workers): Promise<readonly string[]> =>
-  (await answerOf(of, text)).split('\n').filter((line) => line !== '');
-const plain = (bag: Bag): readonly string[] => [...bag].map(([line, n]) => `${line} x${n}`).sort();
+const linesOf = (text: string, by = on.workers): Promise<readonly string[]> => rowsOf(by, text);
 
 /** `apply(base, diff(base, x)) = x`, and no more than that. */
 const checkDiff = async (
@@ -182,69 +149,37 @@ const checkVersions = (lines: readonly string[], keys: Paths, identity: Paths): 
   }
 };
 
-class History {
-  readonly pool: Pool;
-  readonly commits: string[] = [];
-  branches = ['main'];
-  private readonly random: Random;
-  private readonly name: string;
-  constructor(name: string, random: Random) {
-    this.name = name;
-    this.pool = lake.pool(name);
-    this.random = random;
-  }
-
+class History extends Course {
   /** What the pool refuses is no step. */
   async step(): Promise<void> {
-    const { random, pool } = this;
-    const branch = random.pick(this.branches);
-    try {
-      switch (random.below(10)) {
-        case 0: {
-          const name = `b${this.branches.length}`;
-          await pool.createBranch(name, pool.branch(branch).commit);
-          this.branches.push(name);
-          return;
-        }
-        case 1:
-        case 2: {
-          const condition = random.pick(['k==1', 'k==2', 'k > 20', 'v==1', 'v==0', 'is(k, <string>)', 'k==null']);
-          this.took(await pool.deleteWhere(branch, workers.prepareDelete(condition)));
-          return;
-        }
-        case 3:
-          await this.compact(branch);
-          return;
-        case 4:
-          this.took(await pool.merge(branch, random.pick(this.branches)));
-          return;
-        case 5:
-          this.took(await pool.revert(branch, random.pick(this.commits).slice(2)));
-          return;
-        default:
-          await this.load(branch);
+    await this.change(this.random.pick(this.branches)).catch(refusedOnly);
+  }
+  private async change(branch: string): Promise<void> {
+    const { random, pool, workers } = this;
+    switch (random.below(10)) {
+      case 0:
+        await this.fork(branch);
+        return;
+      case 1:
+      case 2: {
+        const condition = random.pick(['k==1', 'k==2', 'k > 20', 'v==1', 'v==0', 'is(k, <string>)', 'k==null']);
+        return this.took(await pool.deleteWhere(branch, workers.prepareDelete(condition)));
       }
-    } catch (error) {
-      if (!(error instanceof LakeError) || error.code === 'internal') throw error;
+      case 3:
+        return this.compact(branch);
+      case 4:
+        return this.took(await pool.merge(branch, random.pick(this.branches)));
+      case 5:
+        return this.took(await pool.revert(branch, random.pick(this.commits).slice(2)));
+      default:
+        await this.grow(branch);
     }
   }
-  async load(branch: string): Promise<void> {
-    const rows = Array.from({ length: 1 + this.random.below(30) }, () => rowOf(this.random));
-    const body = (async function* chunks() {
-      yield Buffer.from(rows.join('\n'));
-    })();
-    const outcome = await workers.load({ pool: this.pool.config, body, format: 'sup' });
-    this.took(await outcome.settled(this.pool.load(branch, outcome.objects)));
-  }
-  async compact(branch: string): Promise<void> {
-    const objects = (await lake.metaPage({ pool: this.name, commit: branch, meta: 'objects' })).rows.flatMap((row) =>
-      row.kind === 'object' ? [row.object.id] : [],
+  grow(branch: string): Promise<void> {
+    return this.load(
+      branch,
+      Array.from({ length: 1 + this.random.below(30) }, () => rowOf(this.random)),
     );
-    const some = objects.filter(() => this.random.below(2) === 0);
-    if (some.length >= 2) this.took(await this.pool.compact(branch, some, workers.prepareCompact(some)));
-  }
-  private took({ commit }: { readonly commit: string }): void {
-    this.commits.push(`0x${commit}`);
   }
 }
 
@@ -259,15 +194,15 @@ test(`random histories keep the laws of comparisons (seed ${seed})`, {
     const name = `h${run}`;
     const keys = random.pick([[['k']], [['k'], ['v']], [['w', 'a']], [['none']]]);
     const identity = random.pick<Paths>([[], [['k']], [['k'], ['w', 'b']], [['v']]]);
-    await lake.createPool({
+    await on.lake.createPool({
       name,
       keys,
       identity,
       order: random.pick(['asc', 'desc']),
       threshold: random.pick([200, 2000, 0]),
     });
-    const history = new History(name, random);
-    await history.load('main');
+    const history = new History(on, name, random);
+    await history.grow('main');
     for (let n = 0; n < 12; n++) await history.step();
     for (let n = 0; n < 4; n++) {
       const place = (): string => random.pick([...history.branches, ...history.commits]);

@@ -4,13 +4,8 @@
  * however much memory there is; the second merge has nothing to do; a pick that is reverted was nothing.
  * `HISTORIES=2000` runs many, the seed is told.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openLake } from '../../src/lake/lake.ts';
-import type { Combination, Lake, Pool, RecordRule } from '../../src/lake/lake.types.ts';
-import { startWorkerPool } from '../../src/workers/pool.ts';
+import type { Combination, RecordRule } from '../../src/lake/lake.types.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 import { LakeError } from '../../src/errors.ts';
 import { parseSup } from '../../src/vectors/sup/parse.ts';
@@ -18,35 +13,17 @@ import { supText } from '../../src/vectors/sup/print.ts';
 import { types } from '../../src/vectors/type.ts';
 import { underValue } from '../../src/vectors/value.ts';
 import { type Random, randomOf, seedOf } from '../support/random.ts';
-import { testParts } from '../support/test-parts.ts';
-import { answerOf } from '../unit/workers/support.ts';
+import { type Bag, Course, type LawLake, bagOf, openLawLake, plain, refusedOnly } from './courses.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'lake-merge-'));
-let lake: Lake;
-let workers: WorkerPool;
+let on: LawLake;
 /** Has next to no memory. */
 let poor: WorkerPool;
 beforeAll(async () => {
-  const { objects, store, address } = await testParts(directory);
-  const far = address && { store: address, objects };
-  lake = await openLake({ directory, objects, ...(store && { store }) });
-  workers = startWorkerPool({ lakeDirectory: directory, ...far, threads: 1 }, lake);
-  poor = startWorkerPool(
-    {
-      lakeDirectory: directory,
-      ...far,
-      threads: 1,
-      queryMemoryBytesMax: 1 << 12,
-      spillDirectory: join(directory, 'poor'),
-    },
-    lake,
-  );
+  on = await openLawLake('merge');
+  poor = on.poor(1 << 12);
 });
 afterAll(async () => {
-  await poor.close();
-  await workers.close();
-  await lake.close();
-  rmSync(directory, { recursive: true });
+  await on.close();
 });
 
 /** Not `-0.`: its text is that of `0.`, by which the model tells keys apart. */
@@ -58,13 +35,7 @@ const rowOf = (random: Random): string => {
   return random.below(3) === 0 ? `{id:${id},v:${v},w:${random.below(3)}}` : `{id:${id},v:${v}}`;
 };
 
-type Bag = ReadonlyMap<string, number>;
 type Content = ReadonlyMap<string, Bag>;
-const countsOf = (lines: Iterable<string>): Map<string, number> => {
-  const bag = new Map<string, number>();
-  for (const line of lines) bag.set(line, (bag.get(line) ?? 0) + 1);
-  return bag;
-};
 const isSame = (a: Bag, b: Bag): boolean => a.size === b.size && [...a].every(([line, n]) => b.get(line) === n);
 const none: Bag = new Map();
 
@@ -85,7 +56,7 @@ const byKey = (lines: readonly string[]): Content => {
     const key = keyOf(line);
     if (key !== undefined) groups.set(key, [...(groups.get(key) ?? []), line]);
   }
-  return new Map([...groups].map(([key, rows]) => [key, countsOf(rows)]));
+  return new Map([...groups].map(([key, rows]) => [key, bagOf(rows)]));
 };
 
 /** What whole values come to, and the least and most where objects tell more than records. */
@@ -108,7 +79,7 @@ const expected = (
   side: 'ours' | 'theirs',
 ): Expected => {
   const bags = [base!, ours!, theirs!].map((lines) =>
-    countsOf(isKeyed ? lines.filter((line) => keyOf(line) === undefined) : lines),
+    bagOf(isKeyed ? lines.filter((line) => keyOf(line) === undefined) : lines),
   );
   const found = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()] as const;
   const add = (line: string, counts: readonly number[]): void => {
@@ -132,46 +103,21 @@ const expected = (
   const [exact, least, most] = found;
   return { exact, least, most, conflicts };
 };
-const plain = (bag: Bag): readonly string[] => [...bag].map(([line, n]) => `${line} x${n}`).sort();
-
 /** A pool with a base and two branches that went on from it. */
-class Course {
-  readonly pool: Pool;
-  private readonly random: Random;
-  private copies = 0;
-  constructor(name: string, random: Random) {
-    this.pool = lake.pool(name);
-    this.random = random;
-  }
-  async lines(at: string): Promise<readonly string[]> {
-    const text = await answerOf(workers, `from ${this.pool.config.name}@${at}`);
-    return text.split('\n').filter((line) => line !== '');
-  }
-  async load(branch: string): Promise<void> {
-    const rows = Array.from({ length: 1 + this.random.below(8) }, () => rowOf(this.random)).join('\n');
-    const body = (async function* chunks() {
-      yield Buffer.from(rows);
-    })();
-    const outcome = await workers.load({ pool: this.pool.config, body, format: 'sup' });
-    await outcome.settled(this.pool.load(branch, outcome.objects));
+class Branches extends Course {
+  grow(branch: string): Promise<void> {
+    return this.load(
+      branch,
+      Array.from({ length: 1 + this.random.below(8) }, () => rowOf(this.random)),
+    );
   }
   async change(branch: string): Promise<void> {
-    if (this.random.below(2) === 0) return this.load(branch);
+    if (this.random.below(2) === 0) return this.grow(branch);
     const where = this.random.pick(['id==1', 'id < 4', 'v==1', 'v=="x"', 'id==null', 'w==1', 'is(id, <string>)']);
-    await this.pool.deleteWhere(branch, workers.prepareDelete(where)).catch(refusedOnly);
-  }
-  async compact(branch: string): Promise<void> {
-    const { rows } = await lake.metaPage({ pool: this.pool.config.name, commit: branch, meta: 'objects' });
-    const some = rows.flatMap((row) => (row.kind === 'object' && this.random.below(3) > 0 ? [row.object.id] : []));
-    if (some.length >= 2) await this.pool.compact(branch, some, workers.prepareCompact(some));
-  }
-  async copy(of: string): Promise<string> {
-    const name = `copy${this.copies++}`;
-    await this.pool.createBranch(name, this.pool.branch(of).commit);
-    return name;
+    await this.pool.deleteWhere(branch, this.workers.prepareDelete(where)).catch(refusedOnly);
   }
   /** The commit that was made; undefined: there was nothing to do. */
-  async combine(combination: Combination, rule: RecordRule, by = workers): Promise<string | undefined> {
+  async combine(combination: Combination, rule: RecordRule, by = this.workers): Promise<string | undefined> {
     try {
       return (await this.pool.combine(combination, {}, by.prepareRecords(rule))).commit;
     } catch (error) {
@@ -180,54 +126,51 @@ class Course {
     }
   }
 }
-const refusedOnly = (error: unknown): void => {
-  if (!(error instanceof LakeError) || error.code === 'internal') throw error;
-};
 
-const checkMerge = async (course: Course, isKeyed: boolean, base: string): Promise<void> => {
+const checkMerge = async (course: Branches, isKeyed: boolean, base: string): Promise<void> => {
   const side = 'theirs';
   const sides = [await course.lines(base), await course.lines('main'), await course.lines('kid')];
   const wanted = expected(sides, isKeyed, side);
   const merge = (target: string, child: string): Combination => ({ kind: 'merge', target, child });
-  const preview = await course.pool.previewCombined(merge('main', 'kid'), { prepare: workers.prepareRecords({}) });
+  const preview = await course.pool.previewCombined(merge('main', 'kid'), { prepare: on.workers.prepareRecords({}) });
   expect(preview.records?.conflicts ?? 0).toBe(wanted.conflicts);
   if (wanted.conflicts > 0)
     await expect(course.combine(merge('main', 'kid'), {})).rejects.toMatchObject({ code: 'merge-records' });
   const isExact = preview.records !== undefined;
   const check = (lines: readonly string[]): void => {
-    const found = countsOf(lines);
+    const found = bagOf(lines);
     if (isExact) expect(plain(found)).toEqual(plain(wanted.exact));
     for (const line of new Set([...found.keys(), ...wanted.most.keys()])) {
       expect(found.get(line) ?? 0, line).toBeGreaterThanOrEqual(wanted.least.get(line) ?? 0);
       expect(found.get(line) ?? 0, line).toBeLessThanOrEqual(wanted.most.get(line) ?? 0);
     }
   };
-  const [one, other, thin] = [await course.copy('main'), await course.copy('kid'), await course.copy('main')];
+  const [one, other, thin] = [await course.fork('main'), await course.fork('kid'), await course.fork('main')];
   await course.combine(merge(one, 'kid'), { resolve: side });
   check(await course.lines(one));
   expect(await course.combine(merge(one, 'kid'), {})).toBeUndefined();
   await course.combine(merge(other, 'main'), { resolve: 'ours' });
-  const content = plain(countsOf(await course.lines(one)));
-  expect(plain(countsOf(await course.lines(other)))).toEqual(content);
+  const content = plain(bagOf(await course.lines(one)));
+  expect(plain(bagOf(await course.lines(other)))).toEqual(content);
   await course.combine(merge(thin, 'kid'), { resolve: side }, poor);
-  expect(plain(countsOf(await course.lines(thin)))).toEqual(content);
+  expect(plain(bagOf(await course.lines(thin)))).toEqual(content);
   // However rows are cut into objects.
-  const [ours, theirs] = [await course.copy('main'), await course.copy('kid')];
-  await course.compact(ours);
-  await course.compact(theirs);
+  const [ours, theirs] = [await course.fork('main'), await course.fork('kid')];
+  await course.compact(ours, 2 / 3);
+  await course.compact(theirs, 2 / 3);
   await course.combine(merge(ours, theirs), { resolve: side });
   check(await course.lines(ours));
-  if (isExact) expect(plain(countsOf(await course.lines(ours)))).toEqual(content);
+  if (isExact) expect(plain(bagOf(await course.lines(ours)))).toEqual(content);
 };
 
-const checkPick = async (course: Course): Promise<void> => {
-  const branch = await course.copy('main');
-  const before = plain(countsOf(await course.lines(branch)));
+const checkPick = async (course: Branches): Promise<void> => {
+  const branch = await course.fork('main');
+  const before = plain(bagOf(await course.lines(branch)));
   const picked = course.pool.picked(`0x${course.pool.branch('kid').commit}`);
   const commit = await course.combine({ kind: 'pick', branch, ...picked }, { resolve: 'theirs' });
   if (commit === undefined) return;
   await course.combine({ kind: 'revert', branch, commit }, {});
-  expect(plain(countsOf(await course.lines(branch)))).toEqual(before);
+  expect(plain(bagOf(await course.lines(branch)))).toEqual(before);
 };
 
 const seed = seedOf(29_002);
@@ -240,13 +183,13 @@ test(`random histories keep the laws of merges (seed ${seed})`, { timeout: 120_0
     const keys = random.pick([[['id']], [['v']], [['id'], ['v']], [['none']]]);
     const threshold = random.pick([200, 2000, 0]);
     const identity = isKeyed ? { identity: [['id']] } : {};
-    await lake.createPool({ name, keys, order: random.pick(['asc', 'desc']), threshold, ...identity });
-    const course = new Course(name, random);
-    for (let n = 0; n <= random.below(3); n++) await course.load('main');
+    await on.lake.createPool({ name, keys, order: random.pick(['asc', 'desc']), threshold, ...identity });
+    const course = new Branches(on, name, random);
+    for (let n = 0; n <= random.below(3); n++) await course.grow('main');
     const base = `0x${course.pool.branch('main').commit}`;
     await course.pool.createBranch('kid', base);
     for (let n = 0; n < 5; n++) await course.change(random.pick(['main', 'kid']));
-    if (random.below(2) === 0) await course.compact(random.pick(['main', 'kid']));
+    if (random.below(2) === 0) await course.compact(random.pick(['main', 'kid']), 2 / 3);
     try {
       await checkMerge(course, isKeyed, base);
       await checkPick(course);

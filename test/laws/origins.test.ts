@@ -3,36 +3,19 @@
  * of deletes, updates, loads, merges, reverts and compactions, beside what the rows of both commits say themselves.
  * `HISTORIES=200` runs many.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { LakeError } from '../../src/errors.ts';
-import { openLake } from '../../src/lake/lake.ts';
-import type { Id, Lake, Pool } from '../../src/lake/lake.types.ts';
-import { startWorkerPool } from '../../src/workers/pool.ts';
-import type { WorkerPool } from '../../src/workers/pool.types.ts';
-import { type Random, randomOf, seedOf } from '../support/random.ts';
-import { testParts } from '../support/test-parts.ts';
-import { answerOf } from '../unit/workers/support.ts';
+import { randomOf, seedOf } from '../support/random.ts';
+import { Course, type LawLake, linesOf as rowsOf, openLawLake, refusedOnly } from './courses.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'lake-origins-'));
-let lake: Lake;
-let workers: WorkerPool;
+let on: LawLake;
 beforeAll(async () => {
-  const { objects, store, address } = await testParts(directory);
-  lake = await openLake({ directory, objects, ...(store && { store }) });
-  const far = address && { store: address, objects };
-  workers = startWorkerPool({ lakeDirectory: directory, ...far, threads: 1 }, lake);
+  on = await openLawLake('origins');
 });
 afterAll(async () => {
-  await workers.close();
-  await lake.close();
-  rmSync(directory, { recursive: true });
+  await on.close();
 });
 
-const linesOf = async (text: string): Promise<readonly string[]> =>
-  (await answerOf(workers, text)).split('\n').filter((line) => line !== '');
+const linesOf = (text: string): Promise<readonly string[]> => rowsOf(on.workers, text);
 /** Lines that the one has and the other lacks, as often as it has more of them. */
 const without = (lines: readonly string[], others: readonly string[]): readonly string[] => {
   const counts = new Map<string, number>();
@@ -55,76 +38,43 @@ const checkDiff = async (pool: string, base: string, to: string): Promise<number
   return removed.length + added.length;
 };
 
-class History {
-  readonly commits: string[] = [];
-  readonly branches = ['main'];
-  private readonly pool: Pool;
-  private readonly random: Random;
-  constructor(pool: Pool, random: Random) {
-    this.pool = pool;
-    this.random = random;
-  }
+class History extends Course {
   /** What the pool refuses is no step. */
   async step(): Promise<void> {
-    const { random, pool } = this;
-    const branch = random.pick(this.branches);
+    await this.change(this.random.pick(this.branches)).catch(refusedOnly);
+  }
+  private async change(branch: string): Promise<void> {
+    const { random, pool, workers } = this;
     const where = random.pick([`k%97==${random.below(97)}`, `k>${random.below(3000)} and k%31==0`, 'k%500<90']);
-    try {
-      switch (random.below(9)) {
-        case 0: {
-          const name = `b${this.branches.length}`;
-          await pool.createBranch(name, pool.branch(branch).commit);
-          this.branches.push(name);
-          return;
-        }
-        case 1:
-        case 2:
-          this.took(await pool.deleteWhere(branch, workers.prepareDelete(where)));
-          return;
-        case 3:
-        case 4: {
-          const put = random.pick(['v:=v+1', 'v:="x"', 'k:=k+1']);
-          this.took(await pool.update(branch, workers.prepareUpdate({ where, put })));
-          return;
-        }
-        case 5:
-          this.took(await pool.merge(branch, random.pick(this.branches)));
-          return;
-        case 6:
-          this.took(await pool.revert(branch, random.pick(this.commits).slice(2)));
-          return;
-        case 7:
-          await this.compact(branch);
-          return;
-        default:
-          await this.load(branch, 1 + random.below(40));
+    switch (random.below(9)) {
+      case 0:
+        await this.fork(branch);
+        return;
+      case 1:
+      case 2:
+        return this.took(await pool.deleteWhere(branch, workers.prepareDelete(where)));
+      case 3:
+      case 4: {
+        const put = random.pick(['v:=v+1', 'v:="x"', 'k:=k+1']);
+        return this.took(await pool.update(branch, workers.prepareUpdate({ where, put })));
       }
-    } catch (error) {
-      if (!(error instanceof LakeError) || error.code === 'internal') throw error;
+      case 5:
+        return this.took(await pool.merge(branch, random.pick(this.branches)));
+      case 6:
+        return this.took(await pool.revert(branch, random.pick(this.commits).slice(2)));
+      case 7:
+        return this.compact(branch);
+      default:
+        await this.grow(branch, 1 + random.below(40));
     }
   }
-  async load(branch: string, count: number): Promise<void> {
-    const { random, pool } = this;
+  async grow(branch: string, count: number): Promise<void> {
+    const { random } = this;
     const rows = Array.from({ length: count }, () => {
       const text = Array.from({ length: 5 }, () => random.below(1e9).toString(36)).join('');
       return `{k:${random.below(4000)},v:${random.below(3)},t:"${text}"}`;
     });
-    const body = (async function* chunks() {
-      yield Buffer.from(rows.join('\n'));
-    })();
-    const outcome = await workers.load({ pool: pool.config, body, format: 'sup' });
-    this.took(await outcome.settled(pool.load(branch, outcome.objects)));
-  }
-  private async compact(branch: string): Promise<void> {
-    const { name } = this.pool.config;
-    const objects = (await lake.metaPage({ pool: name, commit: branch, meta: 'objects' })).rows.flatMap((row) =>
-      row.kind === 'object' ? [row.object.id] : [],
-    );
-    const some = objects.filter(() => this.random.below(2) === 0);
-    if (some.length >= 2) this.took(await this.pool.compact(branch, some, workers.prepareCompact(some)));
-  }
-  private took({ commit }: { readonly commit: Id }): void {
-    this.commits.push(`0x${commit}`);
+    await this.load(branch, rows);
   }
 }
 
@@ -138,9 +88,9 @@ test(`commits of files compare as their rows do (seed ${seed})`, {
     const random = randomOf(seed + run);
     const name = `f${run}`;
     const threshold = random.pick([0, 100_000]);
-    await lake.createPool({ name, keys: [['k']], order: random.pick(['asc', 'desc']), threshold });
-    const history = new History(lake.pool(name), random);
-    await history.load('main', 3500);
+    await on.lake.createPool({ name, keys: [['k']], order: random.pick(['asc', 'desc']), threshold });
+    const history = new History(on, name, random);
+    await history.grow('main', 3500);
     for (let n = 0; n < 10; n++) await history.step();
     for (let n = 0; n < 4; n++) {
       const place = (): string => random.pick([...history.branches, ...history.commits]);

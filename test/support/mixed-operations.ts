@@ -1,6 +1,6 @@
 /**
  * Clients that do everything to a lake at once: loads (good, broken, empty, of several formats), deletes by id and by
- * filter, branches, tags, merges, reverts, compactions, marks, vacuums, queries that read and that write, pools that come,
+ * filter, updates, upserts, MERGE INTO, branches, tags, protections, merges, reverts and picks, compactions, marks, vacuums, queries that read and that write, pools that come,
  * are renamed and go, views, subscribers. What they do follows from the seed; how it is mixed does not.
  */
 import { type Random, randomOf } from './random.ts';
@@ -19,6 +19,8 @@ export interface MixedReport {
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const pools = ['one', 'two', 'three'];
+/** Its records have an identity. */
+const keyed = 'three';
 const branchNames = ['main', 'kid', 'side'];
 const tagNames = ['v1', 'v2', 'side'];
 
@@ -190,6 +192,33 @@ export const runMixedOperations = async ({
       const from = commits.filter((c) => c.pool === pool);
       if (from.length > 0) await commit(pool, 'POST', `/pool/${pool}/branch/${branch}/revert/${random.pick(from).id}`);
     },
+    pick: async (random, pool, branch) => {
+      const from = commits.filter((c) => c.pool === pool);
+      const some = Array.from({ length: 1 + random.below(2) }, () => random.pick(from)?.id ?? 'none');
+      await commit(pool, 'POST', `/pool/${pool}/branch/${branch}/pick/${some.join('..')}`);
+    },
+    upsert: (random, _, branch) =>
+      commit(
+        keyed,
+        'POST',
+        `/pool/${keyed}/branch/${branch}?upsert=T&delete=gone`,
+        upserts(random, 1 + random.below(5)),
+      ),
+    'merge into': (random, pool, branch) =>
+      commit(
+        keyed,
+        'POST',
+        '/query',
+        JSON.stringify({
+          query: `merge into ${keyed}@${branch} as t using (select ts, max(v) as v from ${pool} group by ts limit 9) as s on t.ts = s.ts when matched then update set v = upper(s.v) when not matched then insert *`,
+        }),
+      ),
+    protect: async (random, pool) => {
+      const who = random.pick(['writer', 'writer', 'admin', 'nobody']);
+      const verb = random.pick(['load', 'delete', 'merge', 'reset']);
+      const path = `/pool/${pool}/branch/${random.pick(branchNames.slice(1))}/protection`;
+      await ask('PUT', path, JSON.stringify({ [verb]: who }));
+    },
     vacuum: async (random, pool, branch) => {
       await ask('POST', `/pool/${pool}/revision/${branch}/vacuum?dryrun=${random.below(2) === 0 ? 'T' : 'F'}`);
     },
@@ -260,13 +289,17 @@ export const runMixedOperations = async ({
     compact: 4,
     merge: 6,
     revert: 5,
+    pick: 4,
+    upsert: 5,
+    'merge into': 3,
     transaction: 8,
     branch: 4,
     query: 6,
   };
   const bag = Object.keys(kindsOf).flatMap((kind) => Array.from({ length: weights[kind] ?? 2 }, () => kind));
 
-  for (const pool of pools) await ask('POST', '/pool', JSON.stringify({ name: pool }));
+  for (const name of pools)
+    await ask('POST', '/pool', JSON.stringify({ name, ...(name === keyed && { identity: [['ts']] }) }));
   let left = operations;
   const client = async (number: number): Promise<void> => {
     const random = randomOf(seed * 1000 + number);
@@ -280,5 +313,10 @@ export const runMixedOperations = async ({
   return { statuses, kinds };
 };
 
+const upserts = (random: Random, count: number): string =>
+  Array.from(
+    { length: count },
+    () => `{"ts":${random.below(60)},"v":"${random.hex(1)}","gone":${random.below(4) === 0}}`,
+  ).join('\n');
 const rows = (random: Random, count: number): string =>
   Array.from({ length: count }, () => `{"ts":${random.below(1000)},"v":"${random.hex(1)}"}`).join('\n');

@@ -478,6 +478,7 @@ export const eventValue = (event: LakeEvent): Value => {
         pool_id: id(event.poolId),
         branch: stringValue(event.branch ?? ''),
         parent: stringValue(event.parent ?? ''),
+        ...(event.child !== undefined && { child: stringValue(event.child) }),
         ...(event.transactionId !== undefined && { transaction_id: id(event.transactionId) }),
       }),
     );

@@ -45,6 +45,14 @@ export class ColumnDictionary {
     this.offsets.push(0);
   }
 
+  /** One that has the values of another, with their codes; undefined if it cannot: a value is there twice. */
+  static of(type: PrimitiveType, number: number, values: BytesVector): ColumnDictionary | undefined {
+    const own = new ColumnDictionary(type, number);
+    own.codesOf(values);
+    own.rows = 0;
+    return own.retired || own.length !== values.length ? undefined : own;
+  }
+
   get length(): number {
     return this.offsets.length - 1;
   }

@@ -34,7 +34,8 @@ import {
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
 import { packCodedNumbers } from './coded-numbers.ts';
-import type { Compress, SegmentKind } from './compression.ts';
+import type { Compress, Expansion, SegmentKind } from './compression.ts';
+import type { Segment } from './decode.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
@@ -80,6 +81,8 @@ export interface ObjectTables {
   readonly types: TypeTable;
   /** By path of the column, numbered in this order; absent: none are made. */
   readonly dictionaries?: Map<string, ColumnDictionary>;
+  /** Those that were taken over from another object, by the values that they have there (kept.ts). */
+  readonly copied?: Map<BytesVector, ColumnDictionary>;
   /** Only for columns that come with a dictionary. */
   readonly onlyGiven?: true;
   /** The same, and those that come with one keep it, however few rows of it are left. */
@@ -103,28 +106,28 @@ export interface EncodedBlock {
 /** Encodes one block. `statistics`: with zone maps. */
 export const encodeBlock = (batch: Vector, tables: ObjectTables, statistics: boolean): EncodedBlock => {
   const encoder = new BlockEncoder(tables, statistics);
-  const layout = encoder.column(batch, '', undefined);
-  return {
-    rows: batch.length,
-    layout,
-    directory: encoder.directory.done(),
-    data: encoder.data,
-    dataLength: encoder.dataLength,
-  };
+  return encoder.done(batch.length, encoder.column(batch, '', undefined));
 };
 
 const noPadding = new Uint8Array(8);
 const noBytes = new Uint8Array(0);
 
-class BlockEncoder {
+/** Writes the columns of one block, one after the other. */
+export class BlockEncoder {
   readonly directory = new ByteWriter();
-  readonly data: Uint8Array[] = [];
-  dataLength = 0;
+  private readonly data: Uint8Array[] = [];
+  private dataLength = 0;
   private readonly tables: ObjectTables;
   private readonly statistics: boolean;
   constructor(tables: ObjectTables, statistics: boolean) {
     this.tables = tables;
     this.statistics = statistics;
+  }
+
+  /** The block of these rows, whose columns have been encoded. */
+  done(rows: number, layout: Layout): EncodedBlock {
+    const { data, dataLength } = this;
+    return { rows, layout, directory: this.directory.done(), data, dataLength };
   }
 
   /** Encodes a column; `expected` is its type if it has no rows to tell. */
@@ -169,18 +172,24 @@ class BlockEncoder {
    * Length and checksum of what is stored; where segments may be compressed, twice the length, plus one if this one is,
    * and then behind the checksum its codec and what it expands to.
    */
-  private segment(raw: Uint8Array, kind: SegmentKind = 'numbers'): void {
-    const out = this.directory;
-    const { compress } = this.tables;
-    const small = compress?.(raw, kind);
+  segment(raw: Uint8Array, kind: SegmentKind = 'numbers'): void {
+    const small = this.tables.compress?.(raw, kind);
     const bytes = small?.bytes ?? raw;
-    out.uvarint(compress ? bytes.length * 2 + (small ? 1 : 0) : bytes.length);
+    const expansion = small && { codec: small.codec, length: raw.length };
+    this.put(bytes, bytes.length === 0 ? 0 : checksum(bytes), expansion);
+  }
+  /** A segment of another object that is compressed where this one's may be; `bytes`: as it is stored there. */
+  storedSegment({ check, expansion }: Segment, bytes: Uint8Array): void {
+    this.put(bytes, check, expansion);
+  }
+  private put(bytes: Uint8Array, check: number, expansion: Expansion | undefined): void {
+    const out = this.directory;
+    out.uvarint(this.tables.compress ? bytes.length * 2 + (expansion ? 1 : 0) : bytes.length);
     if (bytes.length === 0) return;
-    const check = checksum(bytes);
     for (let shift = 0; shift < 32; shift += 8) out.byte((check >>> shift) & 0xff);
-    if (small) {
-      out.byte(small.codec);
-      out.uvarint(raw.length);
+    if (expansion) {
+      out.byte(expansion.codec);
+      out.uvarint(expansion.length);
     }
     this.data.push(bytes);
     const padding = -bytes.length & 7;
@@ -415,7 +424,8 @@ class BlockEncoder {
     this.flags(v.values, v.length);
     return { form: 'bool' };
   }
-  private flags(values: Uint8Array, length: number): void {
+  /** One bit a row. */
+  flags(values: Uint8Array, length: number): void {
     let ones = 0;
     for (let i = 0; i < length; i++) ones += values[i]!;
     if (ones === 0 || ones === length) {
@@ -428,11 +438,15 @@ class BlockEncoder {
   }
 
   private typeValues(v: TypeVector): Layout {
-    const numbers = v.table.map((t) => this.tables.types.number(t));
-    this.directory.uvarint(numbers.length);
-    for (const n of numbers) this.directory.uvarint(n);
+    this.typeTable(v.table);
     this.codes(v.codes, v.length);
     return { form: 'type' };
+  }
+  /** The types that the codes of a column mean. */
+  typeTable(table: readonly Type[]): void {
+    const numbers = table.map((t) => this.tables.types.number(t));
+    this.directory.uvarint(numbers.length);
+    for (const n of numbers) this.directory.uvarint(n);
   }
 
   private record(v: RecordVector, path: string): Layout {

@@ -71,6 +71,22 @@ const widen32 = (from: Uint32Array, base: number, to: Uint32Array): void => {
   for (let i = 0; i < to.length; i++) to[i] = from[i]! + base;
 };
 
+/** Sums of lengths as `packCodes` stored them, up to each of the places, which rise. */
+export const sumsAt = (
+  { bytes, base, width }: { readonly bytes: Uint8Array; readonly base: number; readonly width: Width },
+  rows: number,
+  places: Uint32Array,
+): Uint32Array => {
+  const lengths = stepsOf(width, bytes, rows);
+  const out = new Uint32Array(places.length);
+  let sum = 0;
+  for (let k = 0, row = 0; k < places.length; row = places[k++]!) {
+    if (width > 0) sum += sumOf(lengths, row, places[k]!);
+    out[k] = sum + base * places[k]!;
+  }
+  return out;
+};
+
 /** Offsets of runs whose lengths were packed: one more than there are runs. */
 export const unpackOffsets = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
   const lengths = unpackCodes(bytes, base, width, length);
@@ -177,7 +193,7 @@ export const countBelow = (
   let at = first;
   // Whole spans of steps are passed over by their sums.
   while (!isEven && i + spanSteps < length) {
-    const behind = at + sumOfSpan(steps, i + 1) * scale + least * spanSteps;
+    const behind = at + sumOf(steps, i + 1, i + 1 + spanSteps) * scale + least * spanSteps;
     if (behind >= bound) break;
     at = behind;
     i += spanSteps;
@@ -186,26 +202,75 @@ export const countBelow = (
   return i;
 };
 const spanSteps = 256;
-const sumOfSpan = (steps: Uint8Array | Uint16Array | Uint32Array, start: number): number =>
-  steps instanceof Uint16Array
-    ? sum16(steps, start)
-    : steps instanceof Uint8Array
-      ? sum8(steps, start)
-      : sum32(steps, start);
-const sum8 = (steps: Uint8Array, start: number): number => {
+/** So many numbers of two bytes have a sum that fits 32 bits. */
+const summedTogether = 1 << 15;
+const sumOf = (steps: Uint8Array | Uint16Array | Uint32Array, start: number, end: number): number => {
   let sum = 0;
-  for (let i = start; i < start + spanSteps; i++) sum = (sum + steps[i]!) | 0;
+  for (let from = start; from < end; from += summedTogether) {
+    const to = Math.min(end, from + summedTogether);
+    if (steps instanceof Uint16Array) sum += sum16(steps, from, to);
+    else if (steps instanceof Uint8Array) sum += sum8(steps, from, to);
+    else sum += sum32(steps, from, to);
+  }
   return sum;
 };
-const sum16 = (steps: Uint16Array, start: number): number => {
+const sum8 = (steps: Uint8Array, start: number, end: number): number => {
   let sum = 0;
-  for (let i = start; i < start + spanSteps; i++) sum = (sum + steps[i]!) | 0;
+  for (let i = start; i < end; i++) sum = (sum + steps[i]!) | 0;
   return sum;
 };
-const sum32 = (steps: Uint32Array, start: number): number => {
+const sum16 = (steps: Uint16Array, start: number, end: number): number => {
   let sum = 0;
-  for (let i = start; i < start + spanSteps; i++) sum += steps[i]!;
+  for (let i = start; i < end; i++) sum = (sum + steps[i]!) | 0;
   return sum;
+};
+const sum32 = (steps: Uint32Array, start: number, end: number): number => {
+  let sum = 0;
+  for (let i = start; i < end; i++) sum += steps[i]!;
+  return sum;
+};
+
+/** Steps of some rows. */
+export interface KeptSteps {
+  readonly width: Width;
+  /** The distance of the first row. */
+  readonly first: number;
+  readonly bytes: Uint8Array;
+}
+/**
+ * The steps of the rows of some runs, of distances that are packed by steps; undefined if a step from run to run falls
+ * below the least or takes more than four bytes.
+ */
+export const stepsWithout = (
+  { width, scale, bytes, least }: Omit<Packed, 'delta'>,
+  first: number,
+  rows: number,
+  { runs, count }: { readonly runs: Uint32Array; readonly count: number },
+): KeptSteps | undefined => {
+  const steps = stepsOf(width, bytes, rows);
+  const each = least / scale;
+  const joins = new Float64Array(runs.length / 2);
+  let greatest = 0;
+  for (let k = 1; k < joins.length; k++) {
+    const [end, start] = [runs[2 * k - 1]!, runs[2 * k]!];
+    const join = (width > 0 ? sumOf(steps, end, start + 1) : 0) + (start - end) * each;
+    if (join < 0) return undefined;
+    if (join > greatest) greatest = join;
+    joins[k] = join;
+  }
+  const joining = widthFor(greatest);
+  if (joining === undefined) return undefined;
+  const wider = Math.max(width, joining) as Width;
+  const out = store(wider, count);
+  for (let k = 0, at = 0; k < joins.length; k++) {
+    const [start, end] = [runs[2 * k]!, runs[2 * k + 1]!];
+    if (width > 0) out.set(steps.subarray(start, end), at);
+    if (wider > 0) out[at] = joins[k]!;
+    at += end - start;
+  }
+  const start = runs[0]!;
+  const before = (width > 0 ? sumOf(steps, 1, start + 1) : 0) * scale + least * start;
+  return { width: wider, first: first + before, bytes: new Uint8Array(out.buffer) };
 };
 
 const stepsOf = (width: Width, bytes: Uint8Array, length: number): Uint8Array | Uint16Array | Uint32Array =>

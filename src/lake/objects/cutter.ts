@@ -13,6 +13,7 @@ import { supText } from '../../vectors/sup/print.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, isMissing, nullValue, underValue } from '../../vectors/value.ts';
 import { type Vector, slice, valueAt } from '../../vectors/vector.ts';
+import type { KeptRows, StoredBlock } from '../columns/kept.ts';
 import { newId } from '../ksuid.ts';
 import type { Id, KeyBound, ObjectMeta, SortOrder } from '../lake.types.ts';
 import { blockRowsMax, inlineBytesMax } from './format.ts';
@@ -60,6 +61,9 @@ const footerBytesMax = 1 << 20;
 /** Part of a block's rows from which it may end between two batches. */
 const nearlyFull = 0.75;
 
+/** Part of a block's rows from which a block stays one by itself. */
+const halfFull = 0.5;
+
 /** Cuts rows that come in order into blocks and objects, small ones inline, others into files. */
 export class ObjectCutter {
   private readonly options: SortKeys;
@@ -103,6 +107,23 @@ export class ObjectCutter {
       if (this.heldRows >= rowsMax) this.block();
       start = end;
     }
+  }
+
+  /** Whether so many rows of a block of the object that the rows are of are a block by themselves. */
+  mayKeep(rows: number): boolean {
+    const least = this.blockRows() * halfFull;
+    return this.options.keepsEncodings === true && rows >= least && (this.heldRows === 0 || this.heldRows >= least);
+  }
+  /**
+   * Appends such a block without some of its rows, copied as it is stored; `ends`: keys of the first and the last row
+   * that stay. False: its rows are to be added.
+   */
+  keep(stored: StoredBlock, kept: KeptRows, ends: readonly [Value, Value]): boolean {
+    this.block();
+    this.object ??= new OpenObject(this.store, this.rowsExpected, this.options);
+    if (!this.object.keep(stored, kept, ends)) return false;
+    this.added(kept.count);
+    return true;
   }
 
   /** Ends the last object and waits until all are durable. */
@@ -153,11 +174,15 @@ export class ObjectCutter {
     const column = keyColumn(batch, this.options.keys[0] ?? []);
     const first = valueAt(column, 0);
     this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
-    this.rowsExpected = Math.max(0, this.rowsExpected - batch.length);
     // Rows in order may have more shapes in a block than they had as they came.
     const bytes = addedSize(batch);
     if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
-    if (this.object.size >= this.threshold || this.object.footerSize >= footerBytesMax) this.endObject();
+    this.added(batch.length);
+  }
+  private added(rows: number): void {
+    const object = this.object!;
+    this.rowsExpected = Math.max(0, this.rowsExpected - rows);
+    if (object.size >= this.threshold || object.footerSize >= footerBytesMax) this.endObject();
   }
 
   private endObject(): void {
@@ -178,6 +203,15 @@ export class ObjectCutter {
 /** Bytes that are gathered before they go to the file. */
 const writeBytes = 256 << 10;
 
+/** First and last key of a block, with their sort keys, and as it has them. */
+interface BlockEnds {
+  readonly first: Value;
+  readonly last: Value;
+  readonly start: Uint8Array;
+  readonly end: Uint8Array;
+  readonly keys: { readonly first: Uint8Array; readonly last: Uint8Array };
+}
+
 /** An object in work: in memory until it is too large to be inline. */
 class OpenObject {
   readonly id = newId();
@@ -191,6 +225,7 @@ class OpenObject {
   private last: Value = nullValue;
   private firstKey = nullSortKey;
   private lastKey = nullSortKey;
+  private isEmpty = true;
 
   constructor(
     store: ObjectStore,
@@ -218,19 +253,40 @@ class OpenObject {
   }
 
   block(batch: Vector, first: Value, last: Value): void {
+    const ends = this.endsOf(first, last);
+    this.writer.block(batch, ends.keys);
+    this.grew(ends);
+  }
+  /** False: it has to be decoded. */
+  keep(stored: StoredBlock, kept: KeptRows, [first, last]: readonly [Value, Value]): boolean {
+    const ends = this.endsOf(first, last);
+    if (!this.writer.keep(stored, kept, ends.keys)) return false;
+    this.grew(ends);
+    return true;
+  }
+  private endsOf(first: Value, last: Value): BlockEnds {
     const ascending = this.order === 'asc';
     const start = sortKeyBytes(first);
     const end = last === first ? start : sortKeyBytes(last);
-    if (this.writer.count === 0) {
+    return {
+      first,
+      last,
+      start,
+      end,
+      keys: {
+        first: ascending ? lowerBound(start) : upperBound(start),
+        last: ascending ? upperBound(end) : lowerBound(end),
+      },
+    };
+  }
+  private grew({ first, last, start, end }: BlockEnds): void {
+    if (this.isEmpty) {
       this.first = first;
       this.firstKey = start;
     }
+    this.isEmpty = false;
     this.last = last;
     this.lastKey = end;
-    this.writer.block(batch, {
-      first: ascending ? lowerBound(start) : upperBound(start),
-      last: ascending ? upperBound(end) : lowerBound(end),
-    });
   }
 
   /** `closed` settles when a file is durable; inline objects have none. */

@@ -35,6 +35,7 @@ import {
   visitTags,
 } from '../columns/decode.ts';
 import { type Layout, readLayout, readTypes, typeOfLayout } from '../columns/layout.ts';
+import type { StoredBlock } from '../columns/kept.ts';
 import { mayHold } from '../columns/membership.ts';
 import { type SearchedText, mayContain, pairsOf } from '../columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from '../columns/prune.ts';
@@ -109,6 +110,7 @@ interface DictionaryEntry {
 }
 
 const noRows = new Uint32Array(0);
+const noBytes = new Uint8Array(0);
 
 /** First read of a file: most footers are shorter. */
 const tailBytes = 32 << 10;
@@ -375,6 +377,46 @@ export class ObjectReader {
     for (const { start, end } of runsOf(segments)) {
       if (entry.offset + end <= this.source.size) this.source.ahead!(entry.offset + start, end - start);
     }
+  }
+  /** A block as it is stored, which can be copied; its segments are all read at once. */
+  stored(block: number): MaybePromise<StoredBlock> {
+    const column = this.column(block);
+    const { offset, dataLength } = this.blocks[block] as BlockEntry;
+    const place = `block ${block}`;
+    const missing = new Set<number>();
+    visitSegments(column, {
+      segment: () => undefined,
+      dictionary: (n) => {
+        if (!this.dictionaries[n]) missing.add(n);
+      },
+      known: () => false,
+    });
+    if (offset + dataLength > this.source.size) throw corrupt(this.id, place, 'segment beyond the end');
+    this.bytesRead += dataLength;
+    const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
+    return then(ready, () =>
+      then(dataLength === 0 ? noBytes : this.source.read(offset, dataLength), (bytes) =>
+        this.storedBlock(column, bytes, place),
+      ),
+    );
+  }
+  private storedBlock(column: Column, bytes: Uint8Array, place: string): StoredBlock {
+    const rawOf = (s: Segment): Uint8Array => bytes.subarray(s.offset, s.offset + s.length);
+    return {
+      column,
+      stored: (s) => {
+        const raw = rawOf(s);
+        if (s.length > 0) this.checkSegment(raw, s, place);
+        return raw;
+      },
+      source: {
+        bytes: (s) => (s.length === 0 ? noBytes : this.checked(rawOf(s), s, place)),
+        dictionary: (n) => this.dictionaries[n]!,
+        decoded: (_, make) => make(),
+      },
+      hasStatistics: this.statistics,
+      isCompressed: this.isCompressed,
+    };
   }
   /** Rows of one of the parts. */
   readPart(block: number, part: Column, projection?: Projection): MaybePromise<Vector> {
@@ -678,9 +720,12 @@ export class ObjectReader {
     }
     return pending.length > 0 ? Promise.all(pending).then(() => out) : out;
   }
+  private checkSegment(bytes: Uint8Array, { length, check, offset }: Segment, place: string): void {
+    if (bytes.length !== length || checksum(bytes) !== check)
+      throw corrupt(this.id, place, `checksum of ${length} bytes at ${offset} does not fit`);
+  }
   private checked(bytes: Uint8Array, segment: Segment, place: string): Uint8Array {
-    if (bytes.length !== segment.length || checksum(bytes) !== segment.check)
-      throw corrupt(this.id, place, `checksum of ${segment.length} bytes at ${segment.offset} does not fit`);
+    this.checkSegment(bytes, segment, place);
     const { expansion } = segment;
     return expansion ? this.decode(place, () => expanded(bytes, expansion)) : bytes;
   }

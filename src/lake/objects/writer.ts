@@ -15,6 +15,7 @@ import { checksum } from '../columns/checksum.ts';
 import { type Compress, compress } from '../columns/compression.ts';
 import { ColumnDictionary } from '../columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
+import { type KeptRows, type StoredBlock, encodeKept } from '../columns/kept.ts';
 import { TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
 import { blockRowsMax, compressedVersion, footerFlags, header, magic, plainVersion } from './format.ts';
 
@@ -84,6 +85,7 @@ export class ObjectWriter {
     this.tables = {
       types: this.types,
       dictionaries: this.dictionaries,
+      copied: new Map(),
       ...(options.temporary && { onlyGiven: true }),
       ...(options.keepsEncodings && { keepsEncodings: true }),
       ...(this.compress && { compress: this.compress }),
@@ -115,6 +117,20 @@ export class ObjectWriter {
     this.trialHeld += heldSize(batch);
     if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax)
       this.endTrial();
+  }
+
+  /**
+   * Appends a block of another object without some of its rows, copied as it is stored; false: it has to be decoded for
+   * that.
+   */
+  keep(stored: StoredBlock, kept: KeptRows, keys: BlockKeys): boolean {
+    if (this.trial || stored.hasStatistics !== this.statistics) return false;
+    if (stored.isCompressed !== (this.compress !== undefined)) return false;
+    const block = encodeKept(stored, kept, this.tables, this.statistics);
+    if (!block) return false;
+    this.count += kept.count;
+    this.append(block, keys);
+    return true;
   }
 
   /** Writes dictionaries, origins of rows if they are given, and footer; answers the object's length. */
@@ -159,7 +175,9 @@ export class ObjectWriter {
   }
 
   private encode(batch: Vector, keys: BlockKeys): void {
-    const block = encodeBlock(batch, this.tables, this.statistics);
+    this.append(encodeBlock(batch, this.tables, this.statistics), keys);
+  }
+  private append(block: EncodedBlock, keys: BlockKeys): void {
     this.blocks.push({
       rows: block.rows,
       layout: this.layout(block),

@@ -175,7 +175,12 @@ const combined = async (
   byObjects: () => Promise<{ readonly changes: Changes; readonly secondParent?: Id }>,
 ): Promise<NewCommit> => {
   if (records) await checkSides(store, combination, records);
-  const made = { branch: branchOf(combination), note, message: combinedMessage(store, combination) };
+  const made = {
+    branch: branchOf(combination),
+    note,
+    message: combinedMessage(store, combination),
+    ...(combination.kind === 'merge' && { child: combination.child }),
+  };
   if (!records?.change) return { ...made, ...(await byObjects()) };
   const { removes: gone, adds, from } = records.change;
   const list = await store.list(store.branch(made.branch).commit);

@@ -72,6 +72,8 @@ export interface NewCommit {
   /** The created objects get the marker that `:vectors` lists. */
   readonly vectorsOfCreated?: boolean;
   readonly secondParent?: Id;
+  /** Of a merge: what was merged, as the request named it. */
+  readonly child?: string;
   /**
    * It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's
    * lineage.
@@ -411,7 +413,7 @@ export class PoolStore {
     rows: Change[],
   ): MadeCommit {
     const { stores, poolId } = this;
-    const { branch, note, changes, secondParent, deleteVectors } = commit;
+    const { branch, note, changes, secondParent, child, deleteVectors } = commit;
     const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
     const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
     const addVectors = commit.vectorsOfCreated ? created : (commit.addVectors ?? []);
@@ -446,6 +448,7 @@ export class PoolStore {
         commitId: row.id,
         branch,
         parent: secondParent ? branch : '',
+        ...(child !== undefined && { child }),
         ...(transactionId !== undefined && { transactionId }),
       });
       events.push(made.event);

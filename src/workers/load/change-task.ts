@@ -40,7 +40,7 @@ import type { Task } from '../task.ts';
 import { type ChangedBlock, rewritten } from './rewrite-task.ts';
 import { sortingOf } from './task.ts';
 import { isTrue } from './upsert.ts';
-import { othersThan, withoutRows } from './without-rows.ts';
+import { othersThan } from './without-rows.ts';
 
 type DeleteTask = Extract<TaskRequest, { kind: 'delete' }>;
 type UpdateTask = Extract<TaskRequest, { kind: 'update' }>;
@@ -326,11 +326,10 @@ class Changer {
     const keepsEncodings = !this.change.put;
     return rewritten({ task, tools, pool, keepsEncodings }, meta, reader, async (block, read) => {
       if (!(await mayMatch(this.change, reader, block, pool.order))) return undefined;
-      const first = this.columns && (await this.matched(await reader.read(block, this.columns)));
-      if (first?.length === 0) return undefined;
-      const rows = await read();
-      const matched = first ?? (await this.matched(rows));
-      return matched.length > 0 ? this.after(rows, matched) : undefined;
+      const matched = await this.matched(this.columns ? await reader.read(block, this.columns) : await read());
+      if (matched.length === 0) return undefined;
+      const { put } = this.change;
+      return put ? this.after(await read(), matched, put) : { gone: matched };
     });
   }
 
@@ -347,18 +346,15 @@ class Changer {
     return out.subarray(0, count);
   }
 
-  /** The rows of a block that stay where they are. */
-  private async after(rows: Vector, matched: Uint32Array): Promise<ChangedBlock> {
-    const { put } = this.change;
-    const without = (): ChangedBlock => ({ rows: withoutRows(rows, matched), changed: matched, areGone: true });
-    if (!put) return without();
+  /** What a block is when the rows that match are changed. */
+  private async after(rows: Vector, matched: Uint32Array, put: RowPut): Promise<ChangedBlock> {
     const others = othersThan(matched, rows.length);
     const changed = await this.put(put, matched.length === rows.length ? rows : take(rows, matched));
     if (this.moved) {
       await this.moved.add(changed);
-      return without();
+      return { gone: matched };
     }
-    const inPlace = (after: Vector): ChangedBlock => ({ rows: after, changed: matched, areGone: false });
+    const inPlace = (after: Vector): ChangedBlock => ({ rows: after, changed: matched });
     if (others.length === 0) return inPlace(changed);
     const places = new Uint32Array(rows.length);
     others.forEach((row, i) => {

@@ -1,17 +1,20 @@
 /** Several objects as new ones. The commit is the main thread's work. */
 import { LakeError } from '../../errors.ts';
+import { type KeptRows, keptRows } from '../../lake/columns/kept.ts';
 import { base62 } from '../../lake/ksuid.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
-import { type ObjectReader, openObject, sourceOfBytes } from '../../lake/objects/reader.ts';
+import { keyColumn } from '../../lake/load/sort-rows.ts';
+import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from '../../lake/objects/reader.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import { OriginTrail } from '../../lake/objects/origins.ts';
 import { scanObjects } from '../../lake/scan/scan.ts';
-import type { Vector } from '../../vectors/vector.ts';
+import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WorkerTools } from '../query/tools.ts';
 import type { PoolLayout, RewriteOutcome, TaskRequest } from '../messages.ts';
 import type { Task } from '../task.ts';
+import { withoutRows } from './without-rows.ts';
 
 type CompactTask = Extract<TaskRequest, { kind: 'compact' }>;
 
@@ -34,12 +37,8 @@ interface RewriteTools {
   /** Rows go, and no other comes: how columns are encoded need not be found out again. */
   readonly keepsEncodings?: boolean;
 }
-/** A block whose rows at `changed`, which rise, are gone, or are others in their places. */
-export interface ChangedBlock {
-  readonly rows: Vector;
-  readonly changed: Uint32Array;
-  readonly areGone: boolean;
-}
+/** A block whose rows at these places, which rise, are gone, or are others: all of its rows are `rows` then. */
+export type ChangedBlock = { readonly gone: Uint32Array } | { readonly changed: Uint32Array; readonly rows: Vector };
 /**
  * The object's rows as they are after `change`, as new objects; undefined if it changes none. It is asked once for each
  * block, and gives what the block is then, or undefined where all stay as they are. Blocks that it does not `read` are
@@ -60,6 +59,7 @@ export const rewritten = async (
     pool.threshold,
   );
   cutter.expect(meta.count, inMemory(meta, reader.isCompressed));
+  const copier = new Copier(reader, cutter, keys[0] ?? []);
   let found = false;
   try {
     for (let block = 0, start = 0; block < reader.blocks.length; start += reader.blocks[block++]!.rows) {
@@ -71,13 +71,19 @@ export const rewritten = async (
         found = true;
         // What came before stays: it is read again instead of being kept.
         origins.kept(0, start);
-        for (let earlier = 0; earlier < block; earlier++) cutter.add(await reader.read(earlier));
+        for (let earlier = 0; earlier < block; earlier++)
+          await copier.rest(earlier, noRows, async () => reader.read(earlier));
       }
       if (!found) continue;
-      if (after) origins.block(start, reader.blocks[block]!.rows, after.changed, after.areGone);
-      else origins.kept(start, reader.blocks[block]!.rows);
-      const left = after?.rows ?? (await read());
-      if (left.length > 0) cutter.add(left);
+      const blockRows = reader.blocks[block]!.rows;
+      if (after && 'changed' in after) {
+        origins.block(start, blockRows, after.changed, false);
+        cutter.add(after.rows);
+      } else {
+        const gone = after?.gone ?? noRows;
+        origins.block(start, blockRows, gone, true);
+        await copier.rest(block, gone, read);
+      }
     }
     return found ? (await cutter.finish()).objects : undefined;
   } catch (error) {
@@ -85,6 +91,36 @@ export const rewritten = async (
     throw error;
   }
 };
+const noRows = new Uint32Array(0);
+
+/** Rows of a block that stay for each that goes, at least, so that it is copied as it is stored. */
+const rowsPerGone = 8;
+
+/** Puts blocks of an object into a new one: copied as they are stored where that can be, else by their rows. */
+class Copier {
+  private readonly reader: ObjectReader;
+  private readonly cutter: ObjectCutter;
+  private readonly path: readonly string[];
+  constructor(reader: ObjectReader, cutter: ObjectCutter, path: readonly string[]) {
+    this.reader = reader;
+    this.cutter = cutter;
+    this.path = path;
+  }
+  /** The rows of a block but for those at `gone`, which rise. */
+  async rest(block: number, gone: Uint32Array, read: () => Promise<Vector>): Promise<void> {
+    const { rows } = this.reader.blocks[block]!;
+    if (gone.length === rows) return;
+    if (gone.length * rowsPerGone <= rows && (await this.copied(block, keptRows(gone, rows)))) return;
+    this.cutter.add(gone.length === 0 ? await read() : withoutRows(await read(), gone));
+  }
+  private async copied(block: number, kept: KeptRows): Promise<boolean> {
+    const { reader, cutter, path } = this;
+    if (!cutter.mayKeep(kept.count)) return false;
+    const keys = keyColumn(await reader.read(block, projectionOf([path])), path);
+    const ends = [valueAt(keys, kept.runs[0]!), valueAt(keys, kept.runs.at(-1)! - 1)] as const;
+    return cutter.keep(await reader.stored(block), kept, ends);
+  }
+}
 
 /**
  * Merges objects into new ones; one alone is written again to be compressed. @throws LakeError compact-alone where it

@@ -11,6 +11,7 @@ import type { ObjectMeta, SortOrder } from '../../lake/lake.types.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { sortIntoObjects } from '../../lake/load/sort.ts';
+import { projectionOf } from '../../lake/objects/reader.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { sortKeyBytes } from '../../vectors/sort-key.ts';
@@ -21,7 +22,6 @@ import { leftRows } from '../diff/diff.ts';
 import { KeyPlaces } from '../load/key-places.ts';
 import { opened, rewritten } from '../load/rewrite-task.ts';
 import { sortingWithin } from '../load/task.ts';
-import { withoutRows } from '../load/without-rows.ts';
 import type { PoolLayout } from '../messages.ts';
 import type { WorkerTools } from '../query/tools.ts';
 import type { TaskSpill } from '../query/spill.ts';
@@ -66,20 +66,25 @@ export const takeOut = async (rows: RowList, source: ScanSource, given: ApplyToo
 
 const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: ApplyTools): Promise<Applied> => {
   const taker = working(task.signal, () => new Taker(rows, pool.keys[0] ?? [], pool.order));
+  const keyAlone = projectionOf([pool.keys[0] ?? []]);
   const removes: string[] = [];
   const adds: ObjectMeta[] = [];
   try {
     for (let cursor: number | undefined; taker.left > 0; ) {
       const page = await source.page({ limit: pageObjects, ...(cursor !== undefined && { cursor }) });
       for (const meta of page.objects) {
-        if (taker.left === 0 || !taker.mayBeIn(meta)) continue;
+        if (taker.left === 0 || !taker.mayBeBetween(meta.min.sort, meta.max.sort)) continue;
         const reader = await opened(meta, tools.objects);
-        const rest = await rewritten({ task, tools, pool, keepsEncodings: true }, meta, reader, async (_, read) => {
+        const rest = await rewritten({ task, tools, pool, keepsEncodings: true }, meta, reader, async (block, read) => {
+          const { firstKey, lastKey } = reader.blocks[block]!;
+          const [least, most] = pool.order === 'asc' ? [firstKey, lastKey] : [lastKey, firstKey];
+          if (taker.left === 0 || !taker.mayBeBetween(least, most)) return undefined;
+          const keys = await reader.read(block, keyAlone);
+          const places = working(task.signal, () => taker.places(keys));
+          if (places.length === 0) return undefined;
           const rows = await read();
-          return working(task.signal, () => {
-            const gone = taker.going(rows);
-            return gone.length > 0 ? { rows: withoutRows(rows, gone), changed: gone, areGone: true } : undefined;
-          });
+          const gone = working(task.signal, () => taker.going(rows, places));
+          return gone.length > 0 ? { gone } : undefined;
         });
         if (!rest) continue;
         removes.push(meta.id);
@@ -100,7 +105,7 @@ const takeFew = async (rows: Vector, source: ScanSource, { task, tools, pool }: 
 class Taker {
   private readonly path: readonly string[];
   private readonly keys = new ColumnCodes();
-  private readonly places: KeyPlaces;
+  private readonly found: KeyPlaces;
   private readonly values = new ColumnCodes();
   private readonly counts: Uint32Array;
   private readonly first: Uint8Array;
@@ -110,7 +115,7 @@ class Taker {
     this.path = path;
     this.left = rows.length;
     const keys = keyColumn(rows, path);
-    this.places = new KeyPlaces(keys, path, order);
+    this.found = new KeyPlaces(keys, path, order);
     this.keys.codes(keys);
     const codes = this.values.codes(rows);
     this.counts = new Uint32Array(this.values.size);
@@ -121,14 +126,16 @@ class Taker {
     this.last = sorts.reduce((a, b) => (compareBytes(a, b) >= 0 ? a : b));
   }
   /** Bounds of objects may be shortened, outwards. */
-  mayBeIn({ min, max }: ObjectMeta): boolean {
-    return compareBytes(min.sort, this.last) <= 0 && compareBytes(max.sort, this.first) >= 0;
+  mayBeBetween(least: Uint8Array, most: Uint8Array): boolean {
+    return compareBytes(least, this.last) <= 0 && compareBytes(most, this.first) >= 0;
   }
-  /** Rows of a block that go, which then are taken. */
-  going(rows: Vector): Uint32Array {
-    const places = this.places.in(rows) ?? this.placesOfKeys(rows);
+  /** Rows of a block that may go, by their keys. */
+  places(keys: Vector): Uint32Array {
+    return this.found.in(keys) ?? this.placesOfKeys(keys);
+  }
+  /** Those of them that go, which then are taken. */
+  going(rows: Vector, places: Uint32Array): Uint32Array {
     const gone = new Uint32List();
-    if (places.length === 0) return gone.done();
     const codes = this.values.codes(take(rows, places), false);
     for (let n = 0; n < places.length; n++) {
       const code = codes[n]!;

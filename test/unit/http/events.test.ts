@@ -145,6 +145,28 @@ describe('the events feed', () => {
     expect((await stream.until(2)).map((e) => e.event)).toEqual(['pool-new', 'branch-commit']);
     stream.close();
   });
+  test('a merge tells what was merged, and with the names of the reference as the reference does', async () => {
+    const id = await create('e5');
+    const tip = await commit('e5', '{a:1}');
+    await service.ask('POST', '/pool/e5', { body: `{name:"kid \\"1\\"",commit:"${tip}"}` });
+    await service.ask('POST', '/pool/e5/branch/kid%20%221%22', { body: '{a:2}' });
+    const formats = ['application/json', 'application/x-sup'];
+    const own = await Promise.all(formats.map((accept) => subscribe('/events', { accept })));
+    const theirs = await Promise.all(formats.map((accept) => subscribe('/events?names=superdb', { accept })));
+    const merged = await service.ask('POST', '/pool/e5/branch/main/merge/kid%20%221%22', {
+      headers: { accept: 'application/json' },
+    });
+    const commitId = (JSON.parse(merged.body) as { readonly commit: string }).commit;
+    const ids = { commit_id: commitId, pool_id: id };
+    const first = async (streams: typeof own) => Promise.all(streams.map(async (s) => (await s.until(1))[0]!.data));
+    const [json, sup] = await first(own);
+    expect(JSON.parse(json!)).toEqual({ ...ids, branch: 'main', parent: 'main', child: 'kid "1"' });
+    expect(sup).toContain('branch:"main",parent:"main",child:"kid \\"1\\""}');
+    const [asJson, asSup] = await first(theirs);
+    expect(JSON.parse(asJson!)).toEqual({ ...ids, branch: 'kid "1"', parent: 'main' });
+    expect(asSup).toContain('branch:"kid \\"1\\"",parent:"main"}');
+    for (const stream of [...own, ...theirs]) stream.close();
+  });
   test('data of several lines is several data lines', async () => {
     const stream = await subscribe('/events', { accept: 'text/csv' });
     const id = await create('e4');
