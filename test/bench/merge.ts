@@ -1,5 +1,6 @@
 /**
- * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000 --memory 256`. Two branches each
+ * What a merge by identity costs: `npm run bench:merge -- --rows 1000000 --changed 1000 --memory 256 --only everywhere,
+ * together,upserts,all`. Two branches each
  * replace records all over the pool, or a run of them, or change all records, each another field; and what an upsert of
  * as many records costs, all over the pool or of a run. What counts is the processor time of the process (Linux), as the
  * machine may have other work. It reports, and asserts nothing of times.
@@ -12,6 +13,8 @@ const option = (name: string, usual: number): number => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? usual : Number(process.argv[at + 1]);
 };
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1]!.split(',') : undefined;
+const wants = (part: string): boolean => only?.includes(part) ?? true;
 const rows = option('rows', 1_000_000);
 const changed = option('changed', 1000);
 const recordOf = (id: number, version: number): string =>
@@ -26,6 +29,10 @@ const processorMs = (pid: number): number =>
       return sum;
     }
   }, 0);
+
+/** The most memory that the process ever had, in MB. */
+const peakOf = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
 const memory = option('memory', 0);
 const service = await startBuiltService({ asShipped: true, flags: memory === 0 ? [] : ['-memory', `${memory}MB`] });
@@ -90,7 +97,7 @@ try {
     ['everywhere', scattered, (n: number): string => `id % ${step} == ${n}`],
     ['together', placeOfRun, (n: number): string => `id >= ${run + n * changed} and id < ${run + (n + 1) * changed}`],
   ] as const) {
-    if (title === 'together' && 2 * changed > rows - run) continue;
+    if (!wants(title) || (title === 'together' && 2 * changed > rows - run)) continue;
     const [ours, theirs] = [`${title}.ours`, `${title}.theirs`];
     for (const [n, branch] of [ours, theirs].entries()) {
       await post('/pool/records', { name: branch, commit: tip });
@@ -103,22 +110,26 @@ try {
     }
     await measured(title, [ours, theirs]);
   }
-  await upserted(
-    'everywhere',
-    all.filter((id) => scattered(id) === 0),
-  );
-  await upserted(
-    'together',
-    all.filter((id) => placeOfRun(id) === 0),
-  );
-  // Both sides change every record, each another field of it.
-  const sides = ['all.ours', 'all.theirs'];
-  for (const [n, branch] of sides.entries()) {
-    await post('/pool/records', { name: branch, commit: tip });
-    const put = n === 0 ? 'amount:=amount+1.' : 'name:=f"{name}!"';
-    await post(`/pool/records/branch/${branch}/update`, { where: 'true', put });
+  if (wants('upserts')) {
+    await upserted(
+      'everywhere',
+      all.filter((id) => scattered(id) === 0),
+    );
+    await upserted(
+      'together',
+      all.filter((id) => placeOfRun(id) === 0),
+    );
   }
-  await measured('all', ['all.ours', 'all.theirs'], 'fields=T');
+  // Both sides change every record, each another field of it.
+  if (wants('all')) {
+    for (const [n, branch] of ['all.ours', 'all.theirs'].entries()) {
+      await post('/pool/records', { name: branch, commit: tip });
+      const put = n === 0 ? 'amount:=amount+1.' : 'name:=f"{name}!"';
+      await post(`/pool/records/branch/${branch}/update`, { where: 'true', put });
+    }
+    await measured('all', ['all.ours', 'all.theirs'], 'fields=T');
+    console.log(`${peakOf(pid).toFixed(0).padStart(7)} MB at most${memory > 0 ? `, -memory ${memory}MB` : ''}`);
+  }
 } finally {
   client.close();
   await service.stop();

@@ -312,11 +312,18 @@ class OpenObject {
   }
 
   private write(chunk: Uint8Array): void {
+    // A long one is not copied to be written with others.
+    if (this.sink && chunk.length >= writeBytes / 4) {
+      this.flush();
+      this.sink.write(chunk);
+      return;
+    }
     this.chunks.push(chunk);
     this.chunkBytes += chunk.length;
     if (this.chunkBytes >= (this.sink ? writeBytes : inlineBytesMax)) this.flush();
   }
   private flush(): void {
+    if (this.sink && this.chunkBytes === 0) return;
     this.sink ??= this.store.create(this.id);
     this.sink.write(joinBytes(this.chunks, new Uint8Array(this.chunkBytes)));
     this.chunks = [];

@@ -78,8 +78,10 @@ export async function* leftRows(sources: DiffSources): AsyncGenerator<Left> {
 }
 const rowsOfSide = ({ before, after }: Window, { added, rows }: Leftover, side: Left['side']): Vector => {
   const wanted = side === 'added' ? 1 : 0;
-  const places = rows.filter((_, n) => added[n] === wanted);
-  return take(side === 'added' ? after : before, places);
+  const places = new Uint32Array(rows.length);
+  let count = 0;
+  for (let n = 0; n < rows.length; n++) if (added[n] === wanted) places[count++] = rows[n]!;
+  return take(side === 'added' ? after : before, places.subarray(0, count));
 };
 
 async function* changesIn(sources: ChangeSources): AsyncGenerator<Vector> {

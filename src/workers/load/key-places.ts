@@ -8,7 +8,7 @@ import { Uint32List } from '../../vectors/lists.ts';
 import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { isNumeric } from '../../vectors/type.ts';
 import { compareBytes } from '../../vectors/value.ts';
-import { type Vector, valueAt } from '../../vectors/vector.ts';
+import { type NumberVector, type Vector, valueAt } from '../../vectors/vector.ts';
 
 /** Compares the key of a row with the wanted key of a number, in rising order. */
 type Compare = (row: number, key: number) => number;
@@ -20,31 +20,43 @@ const rowsOfLook = 16;
 export class KeyPlaces {
   private readonly path: readonly string[];
   private readonly order: SortOrder;
-  /** Rising, each once. */
-  private readonly keys: readonly Uint8Array[];
+  private readonly values: Vector;
+  /** Rising; each once in `numbers`. */
+  private readonly sorted: Float64Array;
   private readonly numbers: Float64Array;
+  private sortKeys: readonly Uint8Array[] | undefined;
 
   constructor(values: Vector, path: readonly string[], order: SortOrder) {
     this.path = path;
     this.order = order;
-    const keys: Uint8Array[] = [];
-    const numbers: number[] = [];
-    for (let i = 0; i < values.length; i++) {
-      const value = valueAt(values, i);
-      keys.push(sortKeyBytes(value));
-      // A NaN has no place among numbers; a block that has one is not looked at so.
-      if (isNumeric(value.type) && !Number.isNaN(Number(value.data))) numbers.push(Number(value.data));
+    this.values = values;
+    this.sorted = numbersOf(values).sort();
+    this.numbers = distinct(this.sorted);
+  }
+
+  /** The least and the greatest, by their bytes. */
+  get ends(): readonly [Uint8Array, Uint8Array] {
+    const { values, sorted } = this;
+    // None of them is NaN.
+    if (isPlain(values) && sorted.length === values.length && sorted.length > 0) {
+      const keyOf = (number: number): Uint8Array => sortKeyBytes({ type: values.type, data: number });
+      return [keyOf(sorted[0]!), keyOf(sorted.at(-1)!)];
     }
+    return [this.keys[0]!, this.keys.at(-1)!];
+  }
+  /** Rising, each once. */
+  private get keys(): readonly Uint8Array[] {
+    if (this.sortKeys) return this.sortKeys;
+    const keys = Array.from({ length: this.values.length }, (_, i) => sortKeyBytes(valueAt(this.values, i)));
     keys.sort(compareBytes);
-    this.keys = keys.filter((key, i) => i === 0 || compareBytes(keys[i - 1]!, key) !== 0);
-    this.numbers = Float64Array.from(new Set(numbers)).sort();
+    return (this.sortKeys = keys.filter((key, i) => i === 0 || compareBytes(keys[i - 1]!, key) !== 0));
   }
 
   /** Rows that may have one of the keys, rising, and all that have; undefined: it is quicker to look at each. */
   in(rows: Vector): Uint32Array | undefined {
     const column = keyColumn(rows, this.path);
     if (column.length === 0) return undefined;
-    if (column.form === 'number' && isNumeric(column.type) && column.values instanceof Float64Array) {
+    if (isPlain(column)) {
       const { values } = column;
       // It has a place of its own in the order.
       if (Number.isNaN(values[0]) || Number.isNaN(values[column.length - 1])) return undefined;
@@ -84,3 +96,19 @@ const firstOf = (start: number, end: number, isTrue: (n: number) => boolean): nu
   }
   return low;
 };
+
+/** Numbers that are kept as such. */
+const isPlain = (v: Vector): v is NumberVector & { readonly values: Float64Array } =>
+  v.form === 'number' && isNumeric(v.type) && v.values instanceof Float64Array;
+/** A NaN has no place among numbers; a block that has one is not looked at so. */
+const numbersOf = (values: Vector): Float64Array => {
+  if (isPlain(values)) return values.values.slice(0, values.length).filter((x) => x === x);
+  const numbers: number[] = [];
+  for (let i = 0; i < values.length; i++) {
+    const value = valueAt(values, i);
+    if (isNumeric(value.type) && !Number.isNaN(Number(value.data))) numbers.push(Number(value.data));
+  }
+  return Float64Array.from(numbers);
+};
+/** Of numbers that rise; 0 is also -0. */
+const distinct = (numbers: Float64Array): Float64Array => numbers.filter((x, i) => i === 0 || numbers[i - 1] !== x);

@@ -14,10 +14,9 @@ import { sortIntoObjects } from '../../lake/load/sort.ts';
 import { projectionOf } from '../../lake/objects/reader.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { working } from '../../vectors/stop.ts';
 import { compareBytes } from '../../vectors/value.ts';
-import { type Vector, take, valueAt } from '../../vectors/vector.ts';
+import { type Vector, take } from '../../vectors/vector.ts';
 import { leftRows } from '../diff/diff.ts';
 import { KeyPlaces } from '../load/key-places.ts';
 import { opened, rewritten } from '../load/rewrite-task.ts';
@@ -120,10 +119,7 @@ class Taker {
     const codes = this.values.codes(rows);
     this.counts = new Uint32Array(this.values.size);
     for (const code of codes) this.counts[code]!++;
-    const sorts = [];
-    for (let i = 0; i < rows.length; i++) sorts.push(sortKeyBytes(valueAt(keys, i)));
-    this.first = sorts.reduce((a, b) => (compareBytes(a, b) <= 0 ? a : b));
-    this.last = sorts.reduce((a, b) => (compareBytes(a, b) >= 0 ? a : b));
+    [this.first, this.last] = this.found.ends;
   }
   /** Bounds of objects may be shortened, outwards. */
   mayBeBetween(least: Uint8Array, most: Uint8Array): boolean {

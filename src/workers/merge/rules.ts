@@ -45,11 +45,16 @@ const unmatched = (rows: Vector, others: Vector): Vector => {
   return left.length === keeps.length ? rows : take(rows, left);
 };
 const all = (length: number): Uint8Array => new Uint8Array(length).fill(1);
-const rangeOf = (length: number): Uint32Array => Uint32Array.from({ length }, (_, i) => i);
+const rangeOf = (length: number): Uint32Array => {
+  const places = new Uint32Array(length);
+  for (let i = 0; i < length; i++) places[i] = i;
+  return places;
+};
 const placesOf = (keeps: Uint8Array): Uint32Array => {
-  const places = new Uint32List();
-  for (let i = 0; i < keeps.length; i++) if (keeps[i] === 1) places.push(i);
-  return places.done();
+  const places = new Uint32Array(keeps.length);
+  let n = 0;
+  for (let i = 0; i < keeps.length; i++) if (keeps[i] === 1) places[n++] = i;
+  return places.subarray(0, n);
 };
 
 /**
@@ -64,11 +69,18 @@ export interface Disputed {
 }
 /** What a dispute comes to: rows of it (as places), or another value, or none; undefined: it is a conflict. */
 export type Settlement = { readonly rows: readonly number[] } | { readonly value: Value | undefined };
-/** Decides disputes. */
-export type Settle = (disputed: Disputed) => Settlement | undefined;
+/** Decides disputes. `fieldsMerged`: told how many were settled field by field; absent: they are not to be. */
+export interface Judge {
+  readonly settle: (disputed: Disputed) => Settlement | undefined;
+  readonly fieldsMerged?: (count: number) => void;
+}
 
 /** The rule by identity. `keyOf`: gives the identity of rows. */
-export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector, settle: Settle): Effect => {
+export const mergeByIdentity = (
+  given: SideRows,
+  keyOf: (rows: Vector) => Vector,
+  { settle, fieldsMerged }: Judge,
+): Effect => {
   const { oursRemoved, oursAdded, theirsRemoved, theirsAdded } = given;
   const table = new ColumnCodes();
   const theirKeys = [theirsRemoved, theirsAdded].map((rows) => table.codes(onlyColumn(keyOf(rows))));
@@ -83,11 +95,7 @@ export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector
         shared++;
       }
   if (shared === 0) return { removed: theirsRemoved, added: theirsAdded, isShared: false };
-  const own = (rows: Vector, codes: Uint32Array): Vector =>
-    take(
-      rows,
-      rangeOf(rows.length).filter((i) => isShared[codes[i]!] === 0),
-    );
+  const own = (rows: Vector, codes: Uint32Array): Vector => take(rows, placesOf(keptBy(codes, isShared)));
   const removed = [own(theirsRemoved, theirKeys[0]!)];
   const added = [own(theirsAdded, theirKeys[1]!)];
   const rows = concat([oursRemoved, oursAdded, theirsRemoved, theirsAdded].filter((part) => part.length > 0));
@@ -101,6 +109,15 @@ export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector
   const gone = new Uint32List();
   const come = new Uint32List();
   const made = new MadeRows(added);
+  if (fieldsMerged) {
+    const sides = { base: ourRemoved, alsoBase: theirRemoved, ours: ourAdded, theirs: theirAdded };
+    const merged = mergeColumns(rows, sides, values, isShared);
+    if (merged) {
+      for (const place of merged.gone) gone.push(place);
+      added.push(merged.rows);
+      fieldsMerged(merged.rows.length);
+    }
+  }
   for (let code = 0; code < count; code++) {
     checkStopAt(code);
     if (isShared[code] === 0) continue;
@@ -127,6 +144,12 @@ export const mergeByIdentity = (given: SideRows, keyOf: (rows: Vector) => Vector
   added.push(take(rows, come.done()));
   return { removed: joined(removed), added: joined(added), isShared: true };
 };
+/** Sets 1 for codes that are 0 in `isShared`. */
+const keptBy = (codes: Uint32Array, isShared: Uint8Array): Uint8Array => {
+  const keeps = new Uint8Array(codes.length);
+  for (let i = 0; i < keeps.length; i++) keeps[i] = isShared[codes[i]!] === 0 ? 1 : 0;
+  return keeps;
+};
 const joined = (parts: readonly Vector[]): Vector => {
   const some = parts.filter((part) => part.length > 0);
   return some.length === 0 ? noRows : concat(some);
@@ -143,7 +166,7 @@ const onlyColumn = (keys: Vector): Vector => {
  * one row of a key: these are compared with each other, which takes a quarter of what codes of all rows take.
  */
 const valuesByKey = (rows: Vector, sides: readonly KeyRows[], isShared: Uint8Array): Uint32Array => {
-  const values = Uint32Array.from({ length: rows.length }, (_, i) => i);
+  const values = rangeOf(rows.length);
   const [alone, crowded] = [new Uint32List(), new Uint32List()];
   for (let code = 0; code < isShared.length; code++) {
     if (isShared[code] === 0) continue;
@@ -199,9 +222,20 @@ class KeyRows {
     const row = this.first[code]!;
     return row === 0 || this.next[row - 1] === 0;
   }
+  /** The place of the one row of a code; -1: there are none, or several. */
+  only(code: number): number {
+    const row = this.first[code]!;
+    return row === 0 || this.next[row - 1] !== 0 ? -1 : this.base + row - 1;
+  }
   /** The first row of each code; -1 for none. */
   places(codes: Uint32Array): Float64Array {
-    return Float64Array.from(codes, (code) => (this.first[code] === 0 ? -1 : this.base + this.first[code]! - 1));
+    const { first, base } = this;
+    const places = new Float64Array(codes.length);
+    for (let n = 0; n < places.length; n++) {
+      const row = first[codes[n]!]!;
+      places[n] = row === 0 ? -1 : base + row - 1;
+    }
+    return places;
   }
   of(code: number): readonly number[] {
     const places: number[] = [];
@@ -209,6 +243,61 @@ class KeyRows {
     return places;
   }
 }
+
+/**
+ * Records that both sides changed once each, from one record, and not in the same fields: each with what either side
+ * did to it, column by column instead of record by record, which takes a quarter of the time. Clears them in `isShared`.
+ */
+const mergeColumns = (
+  rows: Vector,
+  { base, alsoBase, ours, theirs }: Readonly<Record<'base' | 'alsoBase' | 'ours' | 'theirs', KeyRows>>,
+  values: Uint32Array,
+  isShared: Uint8Array,
+): { readonly rows: Vector; readonly gone: Uint32Array } | undefined => {
+  if (rows.form !== 'record' || rows.fields.some(({ optional }) => optional)) return undefined;
+  const found = { code: new Uint32List(), base: new Uint32List(), ours: new Uint32List(), theirs: new Uint32List() };
+  for (let code = 0; code < isShared.length; code++) {
+    if (isShared[code] === 0) continue;
+    const [b, also, o, t] = [base.only(code), alsoBase.only(code), ours.only(code), theirs.only(code)];
+    if (b < 0 || also < 0 || o < 0 || t < 0 || values[b] !== values[also] || values[o] === values[t]) continue;
+    found.code.push(code);
+    found.base.push(b);
+    found.ours.push(o);
+    found.theirs.push(t);
+  }
+  const [codes, b, o, t] = [found.code.done(), found.base.done(), found.ours.done(), found.theirs.done()];
+  if (codes.length === 0) return undefined;
+  const { sources, isConflict } = sourcesOfFields(rows, { base: b, ours: o, theirs: t });
+  const merged = placesOf(isConflict.map((x) => 1 - x));
+  for (const n of merged) isShared[codes[n]!] = 0;
+  const picked = (places: Uint32Array): Uint32Array => merged.map((n) => places[n]!);
+  const fields = rows.fields.map((f, k) => ({ ...f, values: take(f.values, picked(sources[k]!)) }));
+  return { rows: { form: 'record', length: merged.length, fields }, gone: picked(o) };
+};
+/** For each field where its value is to be taken from; which records both sides changed one field of. */
+const sourcesOfFields = (
+  { fields }: Extract<Vector, { readonly form: 'record' }>,
+  { base, ours, theirs }: { readonly base: Uint32Array; readonly ours: Uint32Array; readonly theirs: Uint32Array },
+): { readonly sources: readonly Uint32Array[]; readonly isConflict: Uint8Array } => {
+  const differences = new Differences();
+  const isConflict = new Uint8Array(base.length);
+  const sources = fields.map(({ values }) => {
+    const differ = (a: Uint32Array, b: Uint32Array): Uint8Array => {
+      const out = new Uint8Array(a.length);
+      differences.mark(values, values, { a, b }, out);
+      return out;
+    };
+    const [ourChange, theirChange, isUnlike] = [differ(ours, base), differ(theirs, base), differ(ours, theirs)];
+    const source = ours.slice();
+    for (let n = 0; n < source.length; n++) {
+      if (theirChange[n] === 0 || isUnlike[n] === 0) continue;
+      if (ourChange[n] === 0) source[n] = theirs[n]!;
+      else isConflict[n] = 1;
+    }
+    return source;
+  });
+  return { sources, isConflict };
+};
 
 /** Values that become rows, many at a time: a vector for each would take far more than they do. */
 class MadeRows {

@@ -13,7 +13,7 @@ import { types } from '../../vectors/type.ts';
 import { type Value, arrayValue, nullValue, recordValue, underValue } from '../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../vectors/vector.ts';
 import { keysOf } from '../diff/changes.ts';
-import type { Disputed, Settlement } from './rules.ts';
+import type { Disputed, Judge, Settlement } from './rules.ts';
 
 type Identity = readonly (readonly string[])[];
 
@@ -26,7 +26,7 @@ export interface Page {
 const toldBytesMax = 4 << 20;
 
 /** Settles disputes, and keeps account of those that it cannot settle. */
-export class Settler {
+export class Settler implements Judge {
   private readonly rule: RecordRule;
   private readonly identity: Identity;
   private readonly page: Page;
@@ -63,10 +63,17 @@ export class Settler {
       if (!isUsed) throw new LakeError('settle-idle', { key: supText(key) });
   }
 
-  settle(disputed: Disputed): Settlement | undefined {
+  readonly settle = (disputed: Disputed): Settlement | undefined => {
     const settled = this.settlement(disputed);
     if (settled) this.settled++;
     return settled;
+  };
+  /** What is said of single records goes before fields. */
+  get fieldsMerged(): ((count: number) => void) | undefined {
+    if (!this.rule.fields || this.given.size > 0) return undefined;
+    return (count) => {
+      this.settled += count;
+    };
   }
   private settlement(disputed: Disputed): Settlement | undefined {
     const { rows, ours, theirs, base } = disputed;

@@ -166,7 +166,7 @@ const effects = async (
         await take(effect);
       }
     };
-    await takeAll(keyed, (rows) => mergeByIdentity(rows, keyOf, (disputed) => settler.settle(disputed)));
+    await takeAll(keyed, (rows) => mergeByIdentity(rows, keyOf, settler));
     await takeAll(bags, (rows) => mergeBag(rows, request.isKin));
     return isShared;
   } finally {
