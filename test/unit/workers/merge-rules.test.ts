@@ -107,7 +107,13 @@ test(`fields that are merged by columns are those that are merged record by reco
         byColumns ? settler : { settle: settler.settle },
       );
       const { conflicts, settled, told } = settler;
-      return { gone: textsOf(effect.removed).sort(), come: textsOf(effect.added).sort(), conflicts, settled, told };
+      return {
+        gone: [...textsOf(effect.removed)].sort(),
+        come: [...textsOf(effect.added)].sort(),
+        conflicts,
+        settled,
+        told,
+      };
     });
     expect(results[0]).toEqual(results[1]);
   }
