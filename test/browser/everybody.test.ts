@@ -395,6 +395,8 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await read();
       await button(page, 'Make it a table').waitFor();
       await expect.poll(line).toContain('-d \'{"iceberg":"lazy"}\'');
+      await page.getByLabel('Fields with values of several kinds', { exact: true }).selectOption('variant');
+      await expect.poll(line).toContain('-d \'{"iceberg":"lazy","iceberg_mapping":"variant"}\'');
       await button(page, 'Make it a table').click();
       await page.getByText('KEY stands for').waitFor();
       await page.getByLabel('Engine', { exact: true }).selectOption('DuckDB');
@@ -411,6 +413,25 @@ describe.skipIf(lacksChromium())('the console for everybody', () => {
       await expect.poll(line).toContain("ATTACH 'lake@it''s' AS lake");
       await page.getByLabel('Engine', { exact: true }).selectOption('Trino');
       await expect.poll(line).toBe(`SELECT * FROM lake.lake."open" FOR VERSION AS OF 'it''s';`);
+      await page.keyboard.press('Escape');
+      // Who does not read what is there of a table is told so.
+      const kinds = await admin.createPool('kinds', { keys: [['k']] });
+      await kinds.branch('main').insert([
+        { k: 1, mixed: 'a' },
+        { k: 2, mixed: 3 },
+      ]);
+      const headers = { authorization: `Bearer ${keys.get('admin')}`, 'content-type': 'application/json' };
+      const send = (path: string, init?: RequestInit): Promise<Response> =>
+        fetch(pages.guarded.address + path, { ...init, headers });
+      await send('/pool/kinds', { method: 'PUT', body: '{"iceberg":"lazy","iceberg_mapping":"variant"}' });
+      expect((await send('/iceberg/v1/lake/namespaces/lake/tables/kinds')).status).toBe(200);
+      await page.goto(`${pages.guarded.address}/#/pool/kinds`);
+      await read();
+      const unread = page.getByText('This table has a column of variants');
+      await expect.poll(() => unread.textContent()).toContain('which Trino does not read');
+      await page.getByLabel('Engine', { exact: true }).selectOption('DuckDB');
+      await expect.poll(() => unread.count()).toBe(0);
+      await kinds.delete();
       expect(faults.filter((fault) => !/401/.test(fault))).toEqual([]);
       await page.close();
     });

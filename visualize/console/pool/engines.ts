@@ -24,10 +24,11 @@ export interface EngineStep {
   readonly language: 'python' | 'sql' | 'sh' | 'properties';
   readonly text: string;
 }
-/** An engine and its lines. `note`: what one should know of it. */
+/** An engine and its lines. `note`: what one should know of it. `readsVariants`: tables that have columns of them. */
 export interface EngineRow {
   readonly name: string;
   readonly note?: string;
+  readonly readsVariants?: boolean;
   readonly steps: (place: ReadPlace) => readonly EngineStep[];
 }
 
@@ -178,8 +179,8 @@ const clickhouse = (place: ReadPlace): readonly EngineStep[] => {
 /** The engines in the order in which they are shown. */
 export const engineRows: readonly EngineRow[] = [
   { name: 'pyiceberg', steps: pyiceberg },
-  { name: 'DuckDB', steps: duckdb },
-  { name: 'Spark', steps: spark },
+  { name: 'DuckDB', readsVariants: true, steps: duckdb },
+  { name: 'Spark', readsVariants: true, steps: spark },
   {
     name: 'Trino',
     note: 'Names are in lower case there: it finds a pool by that if it is the only one.',

@@ -10,9 +10,12 @@ import { engineRows, type ReadPlace } from './engines.ts';
 import type { Place } from './place.ts';
 
 type Setting = 'off' | 'lazy' | 'eager';
+type Mapping = 'typed' | 'variant';
 interface Table {
   readonly setting: Setting;
+  readonly mapping: Mapping;
   readonly table: string;
+  readonly columns: readonly { readonly iceberg: string }[];
 }
 
 export const ReadFrom = ({
@@ -44,9 +47,12 @@ export const ReadFrom = ({
       {value === undefined ? (
         fault === undefined && <Busy text="Asking for the table…" />
       ) : value.setting === 'off' ? (
-        <TurnOn pool={pool} onDone={turnedOn} />
+        <TurnOn pool={pool} before={value.mapping} onDone={turnedOn} />
       ) : (
-        <Lines place={readPlace(place, value.table)} />
+        <Lines
+          place={readPlace(place, value.table)}
+          hasVariants={value.columns.some(({ iceberg }) => iceberg.includes('variant'))}
+        />
       )}
       <Fault text={fault} />
     </Dialog>
@@ -54,13 +60,24 @@ export const ReadFrom = ({
 };
 
 /** A pool is a table only if its setting says so, which is for an admin of it to change. */
-const TurnOn = ({ pool, onDone }: { readonly pool: PoolInfo; readonly onDone: () => void }) => {
+const TurnOn = ({
+  pool,
+  before,
+  onDone,
+}: {
+  readonly pool: PoolInfo;
+  /** The mapping that it has. */
+  readonly before: Mapping;
+  readonly onDone: () => void;
+}) => {
   const [setting, setSetting] = useState<Setting>('lazy');
+  const [mapping, setMapping] = useState(before);
   const action = useAction(onDone);
   const mayTurn = may('admin', pool);
+  const json = { iceberg: setting, ...(mapping !== before && { iceberg_mapping: mapping }) };
   const turn = (): void => {
     action.run(async () => {
-      await ask('PUT', `/pool/${pool.id}`, { iceberg: setting });
+      await ask('PUT', `/pool/${pool.id}`, json);
       return `${visible(pool.name, 60)} is an Iceberg table.`;
     });
   };
@@ -87,10 +104,27 @@ const TurnOn = ({ pool, onDone }: { readonly pool: PoolInfo; readonly onDone: ()
               </select>
             )}
           </Field>
+          <Field
+            label="Fields with values of several kinds"
+            hint="Variants are read by Spark 4.1 and DuckDB 1.5. The others read no table that has one."
+          >
+            {(props) => (
+              <select
+                {...props}
+                value={mapping}
+                onChange={(e) => {
+                  setMapping(e.currentTarget.value as Mapping);
+                }}
+              >
+                <option value="typed">a column for each kind, for every engine</option>
+                <option value="variant">one column of variants</option>
+              </select>
+            )}
+          </Field>
           <button type="button" class="main" disabled={action.busy} onClick={turn}>
             Make it a table
           </button>
-          <CopyLine text={curlOf({ method: 'PUT', path: ['pool', curlName(pool)], json: { iceberg: setting } })} />
+          <CopyLine text={curlOf({ method: 'PUT', path: ['pool', curlName(pool)], json })} />
         </>
       ) : (
         <p class="soft">An admin of the pool can make it one.</p>
@@ -99,7 +133,7 @@ const TurnOn = ({ pool, onDone }: { readonly pool: PoolInfo; readonly onDone: ()
     </>
   );
 };
-const Lines = ({ place }: { readonly place: ReadPlace }) => {
+const Lines = ({ place, hasVariants }: { readonly place: ReadPlace; readonly hasVariants: boolean }) => {
   const [chosen, setChosen] = useState(lastEngine);
   const engine = engineRows.find(({ name }) => name === chosen) ?? engineRows[0]!;
   return (
@@ -127,6 +161,9 @@ const Lines = ({ place }: { readonly place: ReadPlace }) => {
         <CopyLine key={`${engine.name} ${title}`} text={text} label={title} />
       ))}
       {engine.note !== undefined && <Hint>{engine.note}</Hint>}
+      {hasVariants && engine.readsVariants !== true && (
+        <Hint>This table has a column of variants, which {engine.name} does not read: Spark and DuckDB do.</Hint>
+      )}
       {place.key !== undefined && <Hint>KEY stands for a key of yours, or a token of the issuer.</Hint>}
     </div>
   );
