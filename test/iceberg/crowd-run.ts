@@ -1,13 +1,18 @@
-/** `npm run engines:crowd [-- SECONDS [CLIENTS]]`: engines read while 64 clients change what they read (crowd.ts). */
+/**
+ * `npm run engines:crowd [-- SECONDS [CLIENTS [MAPPING]]]`: engines read while 64 clients change what they read
+ * (crowd.ts); Spark too, where `ICEBERG_SPARK` says where it is.
+ */
 import { startBuiltService } from '../support/built-service.ts';
 import { randomOf, seedOf } from '../support/random.ts';
-import { crowdRun } from './crowd.ts';
+import { crowdEngines, crowdRun } from './crowd.ts';
 
-const [seconds = 120, clients = 64] = process.argv.slice(2).map(Number);
+const [secondsText = '120', clientsText = '64', mappingText] = process.argv.slice(2);
+const [seconds, clients] = [Number(secondsText), Number(clientsText)];
+const mapping = mappingText === 'variant' ? mappingText : 'typed';
 const seed = seedOf(Date.now() % 1_000_000);
 const python = process.env['ICEBERG_PYTHON'];
 if (python === undefined) throw new Error('ICEBERG_PYTHON is not set: the folder of the engines (.ci/run)');
-console.log(`seed ${seed}: ${clients} clients, ${seconds} s`);
+console.log(`seed ${seed}: ${clients} clients, ${seconds} s, mapping ${mapping}`);
 const service = await startBuiltService({ flags: ['-iceberg.grace', '1m'] });
 const until = Date.now() + seconds * 1000;
 try {
@@ -16,6 +21,8 @@ try {
     clients,
     seed,
     random: randomOf(seed),
+    mapping,
+    engines: [...crowdEngines[mapping], ...(process.env['ICEBERG_SPARK'] === undefined ? [] : (['spark'] as const))],
     python,
     isOver: () => Date.now() >= until,
   });
