@@ -23,7 +23,9 @@ import { scriptOf, type Step } from './scripts.ts';
 /** Seeds that npm test runs; other parts have tests of their own. */
 const small: Partial<Record<PartName, readonly number[]>> = {
   kills: [3, 4],
-  renditions: [7],
+  renditions: [7, 17],
+  outages: [0],
+  shortages: [2],
   power: [0],
   faults: [3],
   objects: [0],
@@ -41,7 +43,12 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   names: [0, 1],
   copies: [0],
 };
-const lacking: Partial<Record<PartName, boolean>> = { power: lacksStrace(), faults: lacksCompiler() };
+const lacking: Partial<Record<PartName, boolean>> = {
+  power: lacksStrace(),
+  outages: lacksStrace(),
+  faults: lacksCompiler(),
+  shortages: lacksCompiler(),
+};
 
 describe('nothing is lost, nothing is wrong, nothing hangs', { timeout: 300_000 }, () => {
   for (const part of Object.keys(small) as PartName[]) {

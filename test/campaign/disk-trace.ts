@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import type { Random } from '../support/random.ts';
 
 const tracedCalls =
-  'openat,lseek,write,writev,pwrite64,pwritev,ftruncate,fallocate,fsync,fdatasync,msync,sync_file_range,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir';
+  'openat,close,lseek,write,writev,pwrite64,pwritev,ftruncate,fallocate,fsync,fdatasync,msync,sync_file_range,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir';
 export const straceCommand = (out: string): readonly string[] => [
   'strace',
   '-f',
@@ -83,6 +83,9 @@ export const readTrace = (path: string, folder: string): Trace => {
         events.push({ kind: 'link', path: name, file, isFolder: false });
       } else if (argv.includes('O_TRUNC')) events.push({ kind: 'truncate', file, size: 0 });
       descriptors.set(result, { file, synced: /O_D?SYNC/.test(argv), position: 0 });
+    } else if (call === 'close') {
+      // The number is a socket's next.
+      descriptors.delete(fd);
     } else if (call === 'lseek') {
       if (descriptor) descriptor.position = result;
     } else if (/^p?writev?(64)?$/.test(call)) {

@@ -12,7 +12,7 @@ import type { Step } from './scripts.ts';
  * By the shim's numbers: kinds of calls, and what each may fail with (numbers of errno; 0: it moves less than it was
  * asked to).
  */
-const errno = { EIO: 5, EMFILE: 24, ENOSPC: 28, short: 0 } as const;
+export const errno = { EIO: 5, EMFILE: 24, ENOSPC: 28, short: 0 } as const;
 export const faultKinds: readonly { readonly name: string; readonly errors: readonly (keyof typeof errno)[] }[] = [
   { name: 'write', errors: ['EIO', 'ENOSPC', 'short'] },
   { name: 'writev', errors: ['EIO', 'ENOSPC', 'short'] },
@@ -36,6 +36,15 @@ export interface FaultTold extends Told {
   readonly counted?: readonly number[];
 }
 
+/** Makes the shim in a folder; gives its path. */
+export const builtShim = (folder: string): string => {
+  const shim = join(folder, 'fault-shim.so');
+  execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', shim, cFile, '-ldl'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return shim;
+};
+
 export class FaultVictim {
   private readonly shim: string;
   private child: ChildProcess | undefined;
@@ -44,10 +53,7 @@ export class FaultVictim {
 
   /** Makes the shim in this folder. */
   constructor(folder: string) {
-    this.shim = join(folder, 'fault-shim.so');
-    execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', this.shim, cFile, '-ldl'], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    this.shim = builtShim(folder);
   }
 
   /** Does a script in a lake that is not there yet; without a place no call fails. */

@@ -4,7 +4,9 @@ import type { PartRun } from './part.ts';
 export const parts = {
   laws: async () => (await import('./laws.ts')).laws,
   rewrites: async () => (await import('./rewrites.ts')).rewrites,
-  renditions: async () => (await import('./renditions.ts')).renditions,
+  renditions: async () => (await import('./iceberg/kills.ts')).renditions,
+  outages: async () => (await import('./iceberg/power.ts')).outages,
+  shortages: async () => (await import('./iceberg/faults.ts')).shortages,
   kills: async () => (await import('./kills.ts')).kills,
   sigkill: async () => (await import('./sigkill.ts')).sigkill,
   power: async () => (await import('./power.ts')).power,

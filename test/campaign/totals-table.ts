@@ -6,6 +6,10 @@ const texts: Readonly<Record<string, string>> = {
     'named kill points, one after the other in random scripts of commits, group commits, deletes, updates, upserts, merges, reverts and picks (by objects and by records), transactions, resets, tags, protections, compactions, vacuums, pools and starts',
   renditions:
     'SIGKILL of the service where it makes, names or removes the files of an Iceberg table: what the table names is whole and has the rows of its commits',
+  outages:
+    'the power goes after a system call of a service that makes the files of Iceberg tables: what rows of the tables name is there, byte by byte',
+  shortages:
+    'the n-th call on the files of Iceberg tables fails (EIO, ENOSPC, EMFILE, short writes): requests are answered with the reason, the tables are right when asked for again and at the next start',
   sigkill: 'SIGKILL of the service under 32 writers and 8 readers',
   power: 'the power goes after a system call: what was not synced is gone, there, or torn at 512 or 4,096 bytes',
   faults:
