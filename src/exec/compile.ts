@@ -7,7 +7,9 @@ import type { Vector } from '../vectors/vector.ts';
 import { compileAsync, compileCondition, needsDriver } from './expressions/compile.ts';
 import type { AsyncEvaluator, ExpressionContext } from './expressions/evaluator.ts';
 import { FloatRoom } from './expressions/float-room.ts';
-import { Counters, type OperatorCount, analysisOf, counting } from './counters.ts';
+import { Counters, analysisOf } from './counters.ts';
+import type { OperatorCount } from './source.ts';
+import { counting } from './context.ts';
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
 import { aggregate, keepsNoRows } from './operators/aggregate.ts';
@@ -50,8 +52,10 @@ import { uniq } from './operators/uniq.ts';
 import { unnest } from './operators/unnest.ts';
 import { values } from './operators/values.ts';
 import { window } from './operators/window/window.ts';
-import { type PartPlan, type PartWorker, type ShareScan, answering, merged } from './parts.ts';
-import type { ChannelBatch, ExecutionContext, ExecutionHost } from './source.ts';
+import type { PartPlan, PartWorker, ShareScan } from './source.ts';
+import { answering, merged } from './parts.ts';
+import type { ChannelBatch, ExecutionHost } from './source.ts';
+import type { ExecutionContext } from './context.ts';
 
 /**
  * Runs a plan: batches as they come, each with its channel. Ends early when the consumer returns or `context.signal`

@@ -12,18 +12,8 @@ import { types } from '../vectors/type.ts';
 import { type Value, intValue, integer, recordValue, stringValue } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { type Item, type Stream, isBatch, pause } from './operator.ts';
-import type { ExecutionContext, ScanCounts, SpillStore } from './source.ts';
+import type { OperatorCount, ScanCounts, SpillStore } from './source.ts';
 
-/** Figures of one operator; plain data, since those of other threads travel. */
-export interface OperatorCount {
-  rows: number;
-  ms: number;
-  bytes: number;
-  blocks: number;
-  blocksSkipped: number;
-  spills: number;
-  spillBytes: number;
-}
 const noCount = (): OperatorCount => ({
   rows: 0,
   ms: 0,
@@ -154,12 +144,6 @@ const scanCounts = (own: OperatorCount): ScanCounts => {
       own.blocksSkipped--;
     },
   };
-};
-
-/** The context of a query whose operators are counted. */
-export const counting = (context: ExecutionContext, counters: Counters): ExecutionContext => {
-  const { spill } = context.host;
-  return { ...context, counters, host: spill ? { ...context.host, spill: counters.spill(spill) } : context.host };
 };
 
 /**

@@ -3,47 +3,12 @@
  * of the query.
  */
 import { strict as assert } from 'node:assert';
-import type { PlanFunction, PlanOp } from '../query/plan/plan.ts';
 import type { Vector } from '../vectors/vector.ts';
-import type { OperatorCount } from './counters.ts';
 import { Emission, type Item, type Stream, drive, wait } from './operator.ts';
-import { type GroupsOfShare, mergedGroups, shareGroups } from './operators/aggregate.ts';
+import { mergedGroups, shareGroups } from './operators/aggregate.ts';
 import { KeyBook } from './aggregates/grouping/shared-keys.ts';
 import type { Build } from './operators/build.ts';
-import type { ScanRequest } from './source.ts';
-
-/** What each thread is to do; plain data, to be packed (carry.ts). */
-export interface PartPlan {
-  readonly ops: readonly PlanOp[];
-  readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }> | undefined;
-  readonly functions: readonly PlanFunction[];
-  /** The answers say what the operators did. */
-  readonly isCounted?: boolean;
-}
-/**
- * What a share comes to: rows in order, or groups if the part ends in an aggregate. `counts`: of the part's operators
- * and, last, of its aggregate.
- */
-export type PartAnswer = ({ readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare }) & {
-  readonly counts?: readonly OperatorCount[];
-};
-/** The rows of one share. */
-export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;
-/** Works out shares, one at a time. */
-export type PartWorker = (scan: ShareScan) => Promise<PartAnswer>;
-
-/** Shares of a scan that threads work on side by side. */
-export interface Division {
-  /** The number of this thread. */
-  readonly thread: number;
-  /**
-   * The answers in the order of the shares. `own` works out those that this thread takes; `heard` is told of each
-   * answer as it comes.
-   */
-  readonly answers: (own: PartWorker, heard: (answer: PartAnswer) => void) => AsyncIterable<PartAnswer>;
-  /** The rows of all shares whose answers have not been taken, in order. Asked for once `answers` has been left. */
-  readonly rest: ShareScan;
-}
+import type { Division, GroupsOfShare, OperatorCount, PartAnswer, PartPlan, PartWorker } from './source.ts';
 
 /** Makes the answers of shares; its input is their rows, worked on by the part's operators. */
 export const answering = (

@@ -4,11 +4,19 @@
  */
 import type { ColumnSummary } from '../vectors/summary.ts';
 import type { Vector } from '../vectors/vector.ts';
-import type { PrimitiveType, Type } from '../vectors/type.ts';
+import type { PrimitiveType } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
-import type { CompareOperator, FieldPath, PlanOp, Pruner, ResolvedSource, ViewChange } from '../query/plan/plan.ts';
-import type { Counters } from './counters.ts';
-import type { Division, PartPlan } from './parts.ts';
+import type {
+  CompareOperator,
+  FieldPath,
+  PlanFunction,
+  PlanOp,
+  Pruner,
+  ResolvedSource,
+  ViewChange,
+} from '../query/plan/plan.ts';
+import type { ShareKeys } from './aggregates/grouping/shared-keys.ts';
+import type { AggregateState } from './aggregates/grouping/state.ts';
 
 /** What a scan of a source is to give; hosts may give more columns and rows than asked for, unless they filter. */
 export interface ScanRequest {
@@ -139,6 +147,57 @@ export interface SpillStore {
   readonly open: () => SpillRun;
 }
 
+/** Figures of one operator; plain data, since those of other threads travel. */
+export interface OperatorCount {
+  rows: number;
+  ms: number;
+  bytes: number;
+  blocks: number;
+  blocksSkipped: number;
+  spills: number;
+  spillBytes: number;
+}
+
+/** Groups of one share of the input (parts.ts), to be merged with those of others. */
+export interface GroupsOfShare {
+  readonly rows: number;
+  readonly keys: ShareKeys;
+  readonly states: readonly AggregateState[];
+}
+
+/** What each thread is to do; plain data, to be packed (carry.ts). */
+export interface PartPlan {
+  readonly ops: readonly PlanOp[];
+  readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }> | undefined;
+  readonly functions: readonly PlanFunction[];
+  /** The answers say what the operators did. */
+  readonly isCounted?: boolean;
+}
+/**
+ * What a share comes to: rows in order, or groups if the part ends in an aggregate. `counts`: of the part's operators
+ * and, last, of its aggregate.
+ */
+export type PartAnswer = ({ readonly rows: readonly Vector[] } | { readonly groups: GroupsOfShare }) & {
+  readonly counts?: readonly OperatorCount[];
+};
+/** The rows of one share. */
+export type ShareScan = (request: ScanRequest) => AsyncIterable<Vector>;
+/** Works out shares, one at a time. */
+export type PartWorker = (scan: ShareScan) => Promise<PartAnswer>;
+
+/** Shares of a scan that threads work on side by side. */
+export interface Division {
+  /** The number of this thread. */
+  readonly thread: number;
+  /**
+   * The answers in the order of the shares. `own` works out those that this thread takes; `heard` is told of each
+   * answer as it comes.
+   */
+  readonly answers: (own: PartWorker, heard: (answer: PartAnswer) => void) => AsyncIterable<PartAnswer>;
+  /** The rows of all shares whose answers have not been taken, in order. Asked for once `answers` has been left. */
+  readonly rest: ShareScan;
+}
+
 /** An iterator may give batches that need no wait in between. */
 export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
 
@@ -172,35 +231,6 @@ export interface ExecutionHost {
   readonly progress: Progress;
   /** Absent: going over `memoryBytesMax` ends the query with `query-memory`. */
   readonly spill?: SpillStore;
-}
-
-/** How far WITH RECURSIVE may go, if the context says nothing. */
-export const recursionMax: { readonly rounds: number; readonly rows: number } = {
-  rounds: 1_000_000,
-  rows: 100_000_000,
-};
-
-/** What a running query carries along. */
-export interface ExecutionContext {
-  readonly host: ExecutionHost;
-  readonly signal: AbortSignal;
-  /** Rows of a batch, at most. */
-  readonly batchRows: number;
-  /**
-   * Bytes that the operators may hold together before they spill; one that cannot ends the query with `query-memory`.
-   */
-  readonly memoryBytesMax: number;
-  /** Names bound to types by the values read so far (`typename`). */
-  readonly names: Map<string, Type>;
-  /** Most rounds of a WITH RECURSIVE, and most rows. */
-  readonly recursion?: { readonly rounds: number; readonly rows: number };
-  /** Counts what the operators do; absent: nobody asked. */
-  readonly counters?: Counters;
-  /**
-   * Gives what each operator makes in other forms or smaller batches, never with other values or in another order:
-   * answers must not depend on either.
-   */
-  readonly reshape?: (batch: Vector) => Iterable<Vector>;
 }
 
 /** A batch and the channel that it goes to (`output`; default `main`). */

@@ -5,19 +5,9 @@
 import { LakeError, errorTable } from '../errors.ts';
 import { beginningBytesMax, beginningOf } from './csv/dialect.ts';
 import { delimiterText, doubtsOf, foreignFile } from './doubts.ts';
-import type { Format, FormatName } from './formats.ts';
 import { jsonEnds } from './json/tape.ts';
-import type { ReadOptions } from './format.types.ts';
+import type { Detection, Format, FormatName, ReadOptions } from './format.types.ts';
 import type { LookAhead } from './look-ahead.ts';
-
-/** What the beginning of an input shows. */
-export interface Detection {
-  readonly format: FormatName;
-  /** What of the input shows the format. */
-  readonly why: string;
-  /** Why that may be wrong, or may be read otherwise than it is meant. */
-  readonly doubts: readonly string[];
-}
 
 interface Trial {
   readonly name: FormatName;

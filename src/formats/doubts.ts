@@ -1,5 +1,5 @@
 /** Why the format that the beginning of an input shows may be another, or its values others than meant. */
-import type { FormatName } from './formats.ts';
+import type { FormatName } from './format.types.ts';
 
 /** A delimiter as it is shown. */
 export const delimiterText = (delimiter: string): string => `'${delimiter === '\t' ? '\\t' : delimiter}'`;

@@ -5,14 +5,49 @@ import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
 import type { ContentCoding } from './codings/encoding.ts';
-import type { Detection } from './detect.ts';
 import type { CsvDialect } from './csv/dialect.ts';
-import type { FaultRule, FaultyRecord } from './faults/faults.ts';
+import type { FaultOptions } from './faults/faults.ts';
 import type { ReadMemory } from './read-memory.ts';
 import type { ScratchBytes } from './spool.ts';
 
+/** Every format that has a name, those that are only written included. */
+export type FormatName =
+  | 'arrows'
+  | 'bsup'
+  | 'csup'
+  | 'csv'
+  | 'db'
+  | 'json'
+  | 'jsup'
+  | 'line'
+  | 'ndjson'
+  | 'parquet'
+  | 'sup'
+  | 'table'
+  | 'tsv'
+  | 'zeek';
+
+/** What is read of shippers, by the endpoints of their protocols alone: nobody names it, and it is never written. */
+export type IngestName =
+  | 'otlp-logs'
+  | 'otlp-logs-json'
+  | 'otlp-traces'
+  | 'otlp-traces-json'
+  | 'otlp-metrics'
+  | 'otlp-metrics-json';
+/** What a load can be read as. */
+export type InputName = FormatName | IngestName;
+/** What the beginning of an input shows. */
+export interface Detection {
+  readonly format: FormatName;
+  /** What of the input shows the format. */
+  readonly why: string;
+  /** Why that may be wrong, or may be read otherwise than it is meant. */
+  readonly doubts: readonly string[];
+}
+
 /** What a reader is told of its input, and what it may take. Each format looks at the options that concern it. */
-export interface ReadOptions {
+export interface ReadOptions extends FaultOptions {
   /** What the input is called in error texts of the caller; readers do not put it into theirs. */
   readonly name?: string;
   /** One character; CSV only. Default: what the first lines show, else a comma. */
@@ -35,12 +70,6 @@ export interface ReadOptions {
   readonly charset?: string;
   /** `refuse`: strings that are no UTF-8 are a fault. Default: they are kept as they are. */
   readonly utf8?: 'refuse';
-  /** Records that cannot be read are left out or become error values. Default: the first one ends the input. */
-  readonly errors?: FaultRule;
-  /**
-   * Told of each of them. A batch, which may be empty, is given out before many have gathered. Default: nobody is told.
-   */
-  readonly faulty?: (record: FaultyRecord) => void;
   /** Most bytes that a compressed input may expand to. Default: no limit. */
   readonly expandedBytesMax?: number;
   /** Longest BSUP frame, before and after expansion. Default 128 MiB. */
@@ -219,4 +248,41 @@ export interface Writer {
   end(rowType?: RecordType): Iterable<Uint8Array>;
   /** Only on formats that have control messages. */
   control?(message: ControlMessage): Iterable<Uint8Array>;
+}
+
+/** A row of the table. Without a reader the format is only written. */
+export interface Format {
+  readonly name: FormatName;
+  /** As the documents spell it. */
+  readonly title: string;
+  /** The first is sent; the others are taken too. None: not to be had by HTTP. */
+  readonly mediaTypes: readonly string[];
+  /** Endings of file names with the dot. */
+  readonly endings: readonly string[];
+  /** Bodies of its media types are read as those of another format. */
+  readonly readAs?: FormatName;
+  /** Its bytes are no text, and tell by themselves when they are of something else. */
+  readonly isBinary?: boolean;
+  /** Holds records alone. */
+  readonly recordsOnly?: boolean;
+  /** Without rows it says all the same of what type they are. */
+  readonly hasTypeAlone?: boolean;
+  /**
+   * All records have one type, and nothing can be read before the last one is there: rows of SELECT, whose nulls are of
+   * their columns' types, are fused to it.
+   */
+  readonly fusesSelect?: boolean;
+  /** Where a record cannot be read, its reader finds the next one. */
+  readonly goesOn?: boolean;
+  /** Has control messages between its values. */
+  readonly control?: boolean;
+  /**
+   * Tells from the beginning of an input what speaks against the format, where that is better than reading values;
+   * undefined: nothing does.
+   */
+  readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
+  readonly reader?: Reader;
+  /** Reads a small body that is there as a whole (`WholeReader`). */
+  readonly whole?: WholeReader;
+  readonly writer: (options: WriteOptions) => Writer;
 }

@@ -6,15 +6,20 @@ import { LakeError } from '../errors.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
 import type { FaultRule } from './faults/faults.ts';
-import {
-  type BlockSetup,
-  type ReadOptions,
-  type Reader,
-  type WholeReader,
-  type WriteOptions,
-  type Writer,
+import type {
+  BlockSetup,
+  Detection,
+  Format,
+  FormatName,
+  IngestName,
+  InputName,
+  ReadOptions,
+  Reader,
+  WholeReader,
+  WriteOptions,
+  Writer,
 } from './format.types.ts';
-import { type Detection, detectFormat, detectionText } from './detect.ts';
+import { detectFormat, detectionText } from './detect.ts';
 import { CodedBytes } from './codings/coded-bytes.ts';
 import { ValidText, refusingText, refusingVectors } from './utf8.ts';
 import { asUtf8 } from './codings/charset.ts';
@@ -46,78 +51,25 @@ import { createTableWriter } from './table/writer.ts';
 import { readZeek } from './zeek/reader.ts';
 import { createZeekWriter } from './zeek/writer.ts';
 
-export type { Detection } from './detect.ts';
-export type { ControlMessage, FormatLimits, ReadOptions, Reader, WriteOptions, Writer } from './format.types.ts';
+export type {
+  ControlMessage,
+  Detection,
+  Format,
+  FormatLimits,
+  FormatName,
+  IngestName,
+  InputName,
+  ReadOptions,
+  Reader,
+  WriteOptions,
+  Writer,
+} from './format.types.ts';
 
-/** Every format that has a name, those that are only written included. */
-export type FormatName =
-  | 'arrows'
-  | 'bsup'
-  | 'csup'
-  | 'csv'
-  | 'db'
-  | 'json'
-  | 'jsup'
-  | 'line'
-  | 'ndjson'
-  | 'parquet'
-  | 'sup'
-  | 'table'
-  | 'tsv'
-  | 'zeek';
-
-/** What is read of shippers, by the endpoints of their protocols alone: nobody names it, and it is never written. */
-export type IngestName =
-  | 'otlp-logs'
-  | 'otlp-logs-json'
-  | 'otlp-traces'
-  | 'otlp-traces-json'
-  | 'otlp-metrics'
-  | 'otlp-metrics-json';
-/** What a load can be read as. */
-export type InputName = FormatName | IngestName;
 /** How an input is read. */
 interface Input {
   readonly reader: Reader;
   /** Reads a small body that is there as a whole (`WholeReader`). */
   readonly whole?: WholeReader;
-}
-
-/** A row of the table. Without a reader the format is only written. */
-export interface Format {
-  readonly name: FormatName;
-  /** As the documents spell it. */
-  readonly title: string;
-  /** The first is sent; the others are taken too. None: not to be had by HTTP. */
-  readonly mediaTypes: readonly string[];
-  /** Endings of file names with the dot. */
-  readonly endings: readonly string[];
-  /** Bodies of its media types are read as those of another format. */
-  readonly readAs?: FormatName;
-  /** Its bytes are no text, and tell by themselves when they are of something else. */
-  readonly isBinary?: boolean;
-  /** Holds records alone. */
-  readonly recordsOnly?: boolean;
-  /** Without rows it says all the same of what type they are. */
-  readonly hasTypeAlone?: boolean;
-  /**
-   * All records have one type, and nothing can be read before the last one is there: rows of SELECT, whose nulls are of
-   * their columns' types, are fused to it.
-   */
-  readonly fusesSelect?: boolean;
-  /** Where a record cannot be read, its reader finds the next one. */
-  readonly goesOn?: boolean;
-  /** Has control messages between its values. */
-  readonly control?: boolean;
-  /**
-   * Tells from the beginning of an input what speaks against the format, where that is better than reading values;
-   * undefined: nothing does.
-   */
-  readonly probe?: (input: AsyncIterable<Uint8Array>) => Promise<string | undefined>;
-  readonly reader?: Reader;
-  /** Reads a small body that is there as a whole (`WholeReader`). */
-  readonly whole?: WholeReader;
-  readonly writer: (options: WriteOptions) => Writer;
 }
 
 /** CSUP has BSUP inside. */

@@ -8,7 +8,6 @@
  * - What was charged is given back when the reader lets go of it, also when it ends with an error.
  */
 import { LakeError } from '../errors.ts';
-import type { ReadOptions } from './format.types.ts';
 
 /** The memory of one input's reader. */
 export class ReadMemory {
@@ -57,8 +56,12 @@ export class ReadMemory {
  */
 const shortBytesMax = 4 << 20;
 
-/** `tooLong`: what a body is that is longer; `hold` charges bytes that are kept. */
-interface WholeOptions extends Pick<ReadOptions, 'alone'> {
+/**
+ * `tooLong`: what a body is that is longer; `hold` charges bytes that are kept; `alone` as of a reader
+ * (format.types.ts).
+ */
+interface WholeOptions {
+  readonly alone?: (() => Promise<void>) | undefined;
   readonly bytesMax: number;
   readonly tooLong: () => Error;
   readonly hold?: (bytes: number) => void;

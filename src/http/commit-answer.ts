@@ -4,12 +4,12 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
-import type { FaultsTold } from '../workers/pool.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
 import { formOf, type ResponseFormat } from './bodies/negotiate.ts';
 import { commitValue } from './bodies/records.ts';
+import type { LoadFaults } from './bodies/load.types.ts';
 import { sendBytes, valueBytes } from './reply.ts';
 
 /** Formats that spell an id as its hexadecimal digits. */
@@ -27,12 +27,6 @@ interface LoadTold {
   readonly hint?: string;
   readonly faults?: LoadFaults;
 }
-/** Where faulty records do not fail a load: what it took and what not. `rejected`: their own commit. */
-export interface LoadFaults extends FaultsTold {
-  readonly records: number;
-  readonly rejected?: Id;
-}
-
 /** Sends the commit that a write made; `told` of a load. */
 export const sendCommit = (
   reply: FastifyReply,

@@ -24,7 +24,7 @@ import type {
   TransactionResult,
 } from '../lake/lake.types.ts';
 import { checkTip } from '../lake/commits/tip-check.ts';
-import { mayOnPool, type PoolName, type Principal } from './access/roles.ts';
+import { standing } from './access/roles.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
@@ -36,9 +36,6 @@ type Asking = Pick<
   Call<{ readonly pool: string; readonly branch: string }>,
   'service' | 'request' | 'params' | 'who' | 'sent'
 >;
-/** Commits that are under way, by the digest of their key. */
-export type UnderWay = Map<string, { readonly request: string; readonly commit: Promise<Id> }>;
-
 /**
  * The commit that a request makes, or made when it came before. `make` is called when it makes one; the note with the
  * terms is to be asked for once the body was read. `discard`: reads what is left of a body, where the handler has not
@@ -218,9 +215,6 @@ export const tipTerms = (headers: IncomingHttpHeaders): TipTerms => {
   const ifTip = tipsOf(headers);
   return ifTip ? { ifTip } : {};
 };
-/** As what somebody changes a pool. */
-export const standing = (who: Principal | undefined, pool: PoolName): Pick<TipTerms, 'by'> =>
-  who && !mayOnPool(who, 'admin', pool) ? { by: 'writer' } : {};
 /** The tips that the client allows; undefined for any. Several lines are one list. */
 const tipsOf = (headers: IncomingHttpHeaders): readonly Id[] | undefined => tipsIn(headers['if-match']?.trim());
 /** Those that a text allows which is written like the header. @throws if-match-invalid */

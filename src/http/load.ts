@@ -11,7 +11,9 @@ import type { LoadOutcome, LoadReply } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
 import { checkProtection } from '../lake/commits/tip-check.ts';
-import { commitOnce, standing } from './idempotency.ts';
+import { standing } from './access/roles.ts';
+import { commitOnce } from './idempotency.ts';
+import type { LoadStaged } from './bodies/load.types.ts';
 import { commitRejected } from './rejected.ts';
 import type { Call } from './route.ts';
 import type { LoadRun } from './runs.ts';
@@ -84,12 +86,6 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
 
 const isEmpty = (error: unknown): boolean => error instanceof LakeError && error.code === 'transaction-empty';
 
-/** A load that waits for a transaction. */
-export interface LoadStaged {
-  readonly id: string;
-  readonly untilMs: number;
-  readonly outcome: LoadOutcome;
-}
 /** Reads the request's body for a transaction to come. @throws stages-full, pool-not-found, and what is wrong with the body */
 export const stageRequest = async (call: LoadCall, wanted: WantedLoad): Promise<LoadStaged> => {
   const { pool, branch, upsert } = wanted;

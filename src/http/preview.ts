@@ -3,11 +3,13 @@ import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName } from '../formats/formats.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import { checkProtection, checkTip } from '../lake/commits/tip-check.ts';
-import type { Pool, PoolConfig } from '../lake/lake.types.ts';
+import type { Pool } from '../lake/lake.types.ts';
 import type { LoadPreview } from '../workers/pool.types.ts';
 import { loadBody } from './bodies/body.ts';
 import { paceOf } from './connections/pace.ts';
-import { standing, tipTerms } from './idempotency.ts';
+import { standing } from './access/roles.ts';
+import { tipTerms } from './idempotency.ts';
+import type { PreviewTold } from './bodies/load.types.ts';
 import type { Call } from './route.ts';
 
 /** How a body is read, and whether it is the beginning of one alone. */
@@ -16,10 +18,6 @@ export interface WantedPreview {
   readonly form: BodyForm;
   readonly contentCodings: readonly ContentCoding[];
   readonly isCut: boolean;
-}
-/** What a load would come to. `layout`: of the pool, or one that suits the records. */
-export interface PreviewTold extends LoadPreview {
-  readonly layout: PoolConfig['layout'];
 }
 type PreviewCall = Pick<Call, 'service' | 'request' | 'who' | 'sent' | 'whenLeft'>;
 

@@ -1,6 +1,12 @@
 /** What health checks and figures are told: whether work is taken, and why not. Everybody may ask: no pool is named. */
 import type { Lake } from '../lake/lake.types.ts';
-import type { Service } from './route.ts';
+
+/** What is asked of a service. */
+interface AskedService {
+  readonly lake: Lake;
+  /** Whether it is on its way out. */
+  readonly closing: () => boolean;
+}
 
 /** Why writes are refused by a lake that is there; undefined: they are not. Of a replica: none are meant for it. */
 export const whyNoWrites = (lake: Pick<Lake, 'status' | 'full' | 'figures'>): string | undefined => {
@@ -17,7 +23,7 @@ const whyNotStored = (lake: Pick<Lake, 'figures'>): string | undefined => {
 };
 
 /** Why no work should be sent here; undefined: it may be. */
-export const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>): string | undefined => {
+export const whyNotReady = ({ lake, closing }: AskedService): string | undefined => {
   const { state } = lake.status();
   if (state !== 'ready' || closing()) return state === 'failed' ? 'failed' : 'closing';
   const why = whyNotStored(lake) ?? lake.figures().follow?.ended;
@@ -29,7 +35,7 @@ export const whyNotReady = ({ lake, closing }: Pick<Service, 'lake' | 'closing'>
 };
 
 /** How one is that work may be sent to. */
-export const readyText = ({ lake }: Pick<Service, 'lake'>): string => {
+export const readyText = ({ lake }: Pick<AskedService, 'lake'>): string => {
   const { store, follow } = lake.figures();
   if (follow) {
     const seconds = (follow.behindMs / 1000).toFixed(1);

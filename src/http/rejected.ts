@@ -5,7 +5,8 @@ import { checkTip } from '../lake/commits/tip-check.ts';
 import type { CommitNote, Id, Pool } from '../lake/lake.types.ts';
 import type { LoadReply } from '../workers/pool.types.ts';
 import { checkNeed, poolNamed } from './access/access.ts';
-import { rejectedRetry, standing } from './idempotency.ts';
+import { standing } from './access/roles.ts';
+import { rejectedRetry } from './idempotency.ts';
 import type { Call } from './route.ts';
 
 const rejectedBranch = 'main';

@@ -5,7 +5,7 @@ import type { Static, TSchema } from 'typebox';
 import type { ServeConfig } from '../config/serve.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { IcebergCatalogue } from '../iceberg/catalogue.types.ts';
-import type { Lake } from '../lake/lake.types.ts';
+import type { Id, Lake } from '../lake/lake.types.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 import type { KeptAnswers } from '../workers/query/kept-answers.ts';
 import type { EventFeed } from './events.ts';
@@ -17,24 +17,12 @@ import type { HeldBodies } from './bodies/held.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseFormat } from './bodies/negotiate.ts';
 import type { IdentityChecks } from './identity-check.ts';
-import type { UnderWay } from './idempotency.ts';
 import type { AnswerHeader, RequestHeader } from './openapi/headers.ts';
 import type { OriginRules } from './connections/origin.ts';
+import type { Refuse } from './route-config.ts';
 import type { Runs } from './runs.ts';
 import type { StagedLoads } from './staged.ts';
 import type { Tracing } from './tracing/tracing.ts';
-
-/** Sends an error in the words of a protocol. */
-export type Refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => FastifyReply;
-/** What the framework keeps with a route: names of the query parameters that it takes. */
-export interface RouteConfig {
-  readonly parameters: readonly string[];
-  /** Those that logs and traces may have: not the text of a query. */
-  readonly shown: readonly string[];
-  readonly refuse?: Refuse;
-  /** It may change the lake. */
-  readonly writes?: boolean;
-}
 
 /** What the handlers work with. */
 export interface Service {
@@ -50,7 +38,8 @@ export interface Service {
   readonly runs: Runs;
   /** Looks for records of one identity. */
   readonly identities: IdentityChecks;
-  readonly underWay: UnderWay;
+  /** Commits that are under way, by the digest of their key. */
+  readonly underWay: Map<string, { readonly request: string; readonly commit: Promise<Id> }>;
   /** Answers of reading queries, for who asks for their length or parts. */
   readonly answers: KeptAnswers;
   readonly controlBodies: HeldBodies;

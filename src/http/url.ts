@@ -10,7 +10,7 @@
  */
 
 import type { FastifyRequest } from 'fastify';
-import type { RouteConfig } from './route.ts';
+import type { RouteConfig } from './route-config.ts';
 
 /** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
 type Target =

@@ -32,7 +32,7 @@ import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatName, InputName } from '../formats/formats.ts';
-import type { BulkResults } from './ingest/bulk-results.ts';
+import type { BulkOperations, BulkResults } from './ingest/bulk-results.ts';
 import type { SaidFormat } from '../formats/preview.ts';
 import type { IngestForm, IngestOutcome } from './ingest/ingest.types.ts';
 import type { Ending } from '../query/analyze.ts';
@@ -139,12 +139,6 @@ export interface RewriteOutcome {
   readonly adds: readonly ObjectMeta[];
   readonly parts?: readonly number[];
   readonly varies?: boolean;
-}
-/** What a bulk request wants of a pool. */
-export interface BulkOperations {
-  readonly objects: readonly ObjectMeta[];
-  readonly field: string;
-  readonly time: string;
 }
 /** What operations on a pool give beside its objects. */
 export interface BulkOutcome extends RewriteOutcome {

@@ -1,5 +1,6 @@
 /** What the helpers of a query and those of its output have in common: shares of one scan are all that they read. */
-import type { ExecutionContext, Progress } from '../exec/source.ts';
+import type { ExecutionContext } from '../exec/context.ts';
+import type { Progress } from '../exec/source.ts';
 import type { ScanSource } from '../lake/scan/scan.types.ts';
 import type { WorkerTools } from './query/tools.ts';
 import type { PartStart } from './query/division.ts';

@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { LakeError } from '../errors.ts';
-import { recursionMax } from '../exec/source.ts';
+import { recursionMax } from '../exec/context.ts';
 import type { RenderedFile, RenderRequest } from '../iceberg/render.types.ts';
 import type {
   Identity,
@@ -20,17 +20,10 @@ import { type ObjectStore, openObjects } from '../lake/objects/objects.ts';
 import { removeObjectFiles } from '../lake/objects/removal.ts';
 import { outputShares, shareSizes } from '../lake/scan/shares.ts';
 import { poolsOnly } from './from/policy.ts';
-import type { BulkResults } from './ingest/bulk-results.ts';
+import type { BulkOperations, BulkResults } from './ingest/bulk-results.ts';
 import type { IngestOutcome, IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import { layoutOf } from './lake-session.ts';
-import type {
-  BulkOperations,
-  BulkOutcome,
-  MergeOutcome,
-  RewriteOutcome,
-  TaskOutcome,
-  TaskRequest,
-} from './messages.ts';
+import type { BulkOutcome, MergeOutcome, RewriteOutcome, TaskOutcome, TaskRequest } from './messages.ts';
 import { returnPages } from './page-returns.ts';
 import { Loads } from './pool/loads.ts';
 import { Queries } from './pool/queries.ts';

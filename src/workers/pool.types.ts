@@ -23,7 +23,7 @@ import type {
 } from '../lake/lake.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { AnswerCoding } from '../formats/codings/encode.ts';
-import type { ExecutionContext } from '../exec/source.ts';
+import type { ExecutionContext } from '../exec/context.ts';
 import type { Ending } from '../query/analyze.ts';
 import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
@@ -31,8 +31,7 @@ import type { Preview, SaidFormat } from '../formats/preview.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';
 import type { S3Options } from '../store/s3.ts';
-import type { BulkResults } from './ingest/bulk-results.ts';
-import type { BulkOperations } from './messages.ts';
+import type { BulkOperations, BulkResults } from './ingest/bulk-results.ts';
 import type { IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
 import type { CacheTotals } from './cache-counts.ts';
 import type { FromPolicy } from './from/policy.ts';

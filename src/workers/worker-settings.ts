@@ -1,4 +1,4 @@
-import type { ExecutionContext } from '../exec/source.ts';
+import type { ExecutionContext } from '../exec/context.ts';
 import type { FormatLimits } from '../formats/formats.ts';
 import type { S3Options } from '../store/s3.ts';
 import type { ShareSizes } from '../lake/scan/shares.ts';

@@ -4,8 +4,9 @@
  */
 import { pack, unpack } from '../../src/exec/carry.ts';
 import { partWorker } from '../../src/exec/compile.ts';
-import type { Division, PartAnswer, PartPlan } from '../../src/exec/parts.ts';
-import type { ExecutionContext, ExecutionHost } from '../../src/exec/source.ts';
+import type { Division, PartAnswer, PartPlan } from '../../src/exec/source.ts';
+import type { ExecutionContext } from '../../src/exec/context.ts';
+import type { ExecutionHost } from '../../src/exec/source.ts';
 import type { Scan } from '../../src/query/plan/plan.ts';
 import { type Vector, slice } from '../../src/vectors/vector.ts';
 

@@ -2,7 +2,7 @@
  * Aggregates of one column of numbers by a few sums: moments around the mean (put together as Pébay does), products,
  * and sums that carry what rounding took (Kahan, as Neumaier does).
  */
-import type { CellRule } from './grouping/cells.ts';
+import type { CellRule } from './grouping/state.ts';
 
 /** Cells: count, mean, and the sums of the second, third and fourth powers of the distances from it. */
 const moments: Pick<CellRule, 'count' | 'add' | 'merge'> = {

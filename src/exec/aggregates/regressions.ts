@@ -2,7 +2,7 @@
  * Aggregates of pairs of numbers, y before x as in SQL: covariance, correlation, the line that fits them best
  * (regr_..), and the mean of values with weights.
  */
-import type { CellRule } from './grouping/cells.ts';
+import type { CellRule } from './grouping/state.ts';
 
 /**
  * Cells: count, the means of y and x, the sums of squared distances of y and x from them, and that of the products of

@@ -12,7 +12,7 @@ import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { StateCall } from '../aggregates/row.ts';
 import { GroupTable } from '../aggregates/grouping/groups.ts';
 import { idsOfOne, pick } from '../aggregates/grouping/parts.ts';
-import { type KeyBook, KeyStore, type ShareIds, type ShareKeys } from '../aggregates/grouping/shared-keys.ts';
+import { type KeyBook, KeyStore, type ShareIds } from '../aggregates/grouping/shared-keys.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { none } from '../aggregates/grouping/pair-table.ts';
 import { needsDriver } from '../expressions/compile.ts';
@@ -28,6 +28,7 @@ import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { pulled } from '../pulled.ts';
+import type { GroupsOfShare } from '../source.ts';
 import type { TotalsSink } from './scan.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 import { UnseenValues } from './unseen.ts';
@@ -96,13 +97,6 @@ export const keepsNoRows = (op: AggregateOp): boolean =>
   op.keys.length === 0 &&
   keepsNothing(op) &&
   op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
-
-/** Groups of one share of the input (exec/parts.ts), to be merged with those of others. */
-export interface GroupsOfShare {
-  readonly rows: number;
-  readonly keys: ShareKeys;
-  readonly states: readonly AggregateState[];
-}
 
 /**
  * Where groups have few rows each, merging them costs more than a second thread saves. Shares are looked at in order,

@@ -3,10 +3,9 @@ import type { Correlated, Pipeline, PlanExpr } from '../../query/plan/plan.ts';
 import { chargeHeld, isMemoryShared, isMemoryShort } from '../../vectors/stop.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
-import type { ExecutionContext } from '../source.ts';
-import type { Step, Stream } from '../operator.ts';
+import type { ExecutionContext } from '../context.ts';
+import type { Item, Step, Stream } from '../operator.ts';
 import { refusalOf } from './named.ts';
-import type { SharedRows } from './nested/shared.ts';
 
 /** A pipeline made ready: run it as often as needed, each time on streams of its own. */
 export type PipelineRun = (inputs: readonly Stream[]) => readonly Stream[];
@@ -31,7 +30,13 @@ export interface Build {
   /** The rows that came last, of the recursions around. */
   readonly working: Map<number, Working>;
   /** The rows of tables of WITH that are read several times, once somebody reads them. */
-  readonly shared: Map<number, SharedRows>;
+  readonly shared: Map<number, SharedTable>;
+}
+
+/** The rows of a table of WITH, pulled by whoever reads them first (nested/shared.ts). */
+export interface SharedTable {
+  read(): Generator<Item>;
+  close(): void;
 }
 
 /** Rows of one round of a recursion. */

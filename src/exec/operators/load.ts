@@ -6,7 +6,7 @@ import { types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { Emission, type Step, type Stream, drive, wait } from '../operator.ts';
-import type { ExecutionContext } from '../source.ts';
+import type { ExecutionContext } from '../context.ts';
 
 export const load = (op: Extract<PlanOp, { kind: 'load' }>, { host, signal }: ExecutionContext): Step =>
   function* run(input) {

@@ -7,7 +7,6 @@
 import { LakeError } from '../../errors.ts';
 import { shapeOf } from '../../vectors/builder.ts';
 import type { Batches } from '../batches.ts';
-import type { ReadOptions } from '../format.types.ts';
 import { appendText } from '../text-cell.ts';
 
 /** Left out, or kept as error values in their place. */
@@ -22,6 +21,16 @@ export interface FaultyRecord {
   readonly error: string;
   /** Its bytes, without the line break at their end. */
   readonly raw: Uint8Array;
+}
+
+/** What a reader is told of records that it cannot read. */
+export interface FaultOptions {
+  /** They are left out or become error values. Default: the first one ends the input. */
+  readonly errors?: FaultRule;
+  /**
+   * Told of each of them. A batch, which may be empty, is given out before many have gathered. Default: nobody is told.
+   */
+  readonly faulty?: (record: FaultyRecord) => void;
 }
 
 /** Bytes of faulty records, and of what is told of each, after which a batch is given out, be it empty. */
@@ -42,7 +51,7 @@ export class Faults {
   }
 
   /** Undefined: the first one ends the input. */
-  static of({ errors, faulty = () => undefined }: ReadOptions): Faults | undefined {
+  static of({ errors, faulty = () => undefined }: FaultOptions): Faults | undefined {
     return errors && new Faults(errors, faulty);
   }
 

@@ -11,7 +11,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LakeError, type ErrorCode } from '../../errors.ts';
 import type { Lake, Pool } from '../../lake/lake.types.ts';
 import { errorAnswer } from '../reply.ts';
-import type { Route } from '../route.ts';
 import { shownTarget } from '../url.ts';
 import { poolNamed, type Refusal } from './access.ts';
 import type { Change } from './lake-view.ts';
@@ -61,11 +60,16 @@ const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
   's3-token-expired': 'token',
 };
 
+/** `writes`: it may change the lake. */
+interface AuditedRoute {
+  readonly writes?: boolean;
+}
+
 /** One request, from its admission to its lines. */
 export class AuditTrail {
   who: Principal | undefined;
   readonly #write: (entry: AuditEntry) => void;
-  readonly #row: Pick<Route, 'writes'>;
+  readonly #row: AuditedRoute;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   #target: Target;
@@ -78,7 +82,7 @@ export class AuditTrail {
   constructor(
     write: (entry: AuditEntry) => void,
     lake: Lake,
-    row: Pick<Route, 'writes'>,
+    row: AuditedRoute,
     request: FastifyRequest,
     reply: FastifyReply,
   ) {

@@ -1,10 +1,9 @@
 /** The lake as one principal sees it: pools that they may not read are not there. */
 import { LakeError } from '../../errors.ts';
-import { standing } from '../idempotency.ts';
 import type { CommitNote, MetaPage, PoolConfig, ViewChange, ViewChanged } from '../../lake/lake.types.ts';
 import type { LakeServices } from '../../workers/pool.types.ts';
 import { type Refusal, poolNamed } from './access.ts';
-import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role } from './roles.ts';
+import { mayOnLake, mayOnPool, type PoolName, type Principal, type Role, standing } from './roles.ts';
 
 /** A commit that a query made, or a version of a view; without one the view was dropped. */
 export type Change =

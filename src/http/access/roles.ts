@@ -5,6 +5,7 @@
  *   renames and deletes pools and vacuums, none of which can be undone, and protects branches.
  * - A grant names its pool by id, which stays with the pool, or by name, which goes with the name.
  */
+import type { TipTerms } from '../../lake/lake.types.ts';
 
 /** The lowest first. */
 export const roles = ['reader', 'writer', 'admin'] as const;
@@ -49,3 +50,7 @@ export const mayOnLake = ({ grants }: Principal, role: Role): boolean =>
 /** On this pool, by a grant on the whole lake or on the pool itself. */
 export const mayOnPool = ({ grants }: Principal, role: Role, pool: PoolName): boolean =>
   grants.some((grant) => isOn(grant, pool) && includes(grant.role, role));
+
+/** As what somebody changes a pool. */
+export const standing = (who: Principal | undefined, pool: PoolName): Pick<TipTerms, 'by'> =>
+  who && !mayOnPool(who, 'admin', pool) ? { by: 'writer' } : {};

@@ -8,10 +8,8 @@ import { grantText, type Principal } from '../access/roles.ts';
 import type { IcebergDescription } from '../../iceberg/catalogue.types.ts';
 import type { Channel } from '../../query/plan/channels.ts';
 import type { DescribedSource, Description } from '../describe.ts';
-import type { LoadFaults } from '../commit-answer.ts';
-import type { LoadStaged } from '../load.ts';
-import type { PreviewTold } from '../preview.ts';
 import type { IdentityCheck } from '../identity-check.ts';
+import type { LoadFaults, LoadStaged, PreviewTold } from './load.types.ts';
 import type { LoadRun, QueryRun } from '../runs.ts';
 import type {
   BranchRecord,

@@ -5,7 +5,7 @@ import { LakeError } from '../../errors.ts';
 import { type BulkResult, bulkOperations, bulkResults } from '../../workers/ingest/bulk-results.ts';
 import { fromWire } from '../../workers/messages.ts';
 import { errorAnswer } from '../reply.ts';
-import type { Refuse } from '../route.ts';
+import type { Refuse } from '../route-config.ts';
 import { shipperError } from './refusal.ts';
 import type { PoolTaken, Taken } from './take.ts';
 

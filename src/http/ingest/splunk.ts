@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { LakeError } from '../../errors.ts';
 import { errorAnswer } from '../reply.ts';
-import type { Refuse } from '../route.ts';
+import type { Refuse } from '../route-config.ts';
 import { shipperError } from './refusal.ts';
 
 /** Splunk's texts by their numbers. */

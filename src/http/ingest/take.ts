@@ -4,9 +4,8 @@
  */
 import { LakeError } from '../../errors.ts';
 import type { CommitNote, CommitResult, CommitTerms, Id, Pool } from '../../lake/lake.types.ts';
-import type { BulkResults } from '../../workers/ingest/bulk-results.ts';
 import type { IngestRequest, PoolReply, Protocol, Told } from '../../workers/ingest/ingest.types.ts';
-import type { BulkOperations } from '../../workers/messages.ts';
+import type { BulkOperations, BulkResults } from '../../workers/ingest/bulk-results.ts';
 import { noteCommit } from '../access/audit.ts';
 import { loadBody } from '../bodies/body.ts';
 import { requestCodings } from '../bodies/encoding.ts';

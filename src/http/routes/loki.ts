@@ -6,7 +6,8 @@ import { namedPool, poolQuery } from '../ingest/named-pool.ts';
 import { shipperError } from '../ingest/refusal.ts';
 import { onlyCommit, takeBody } from '../ingest/take.ts';
 import { errorAnswer, sendText } from '../reply.ts';
-import { type Refuse, type Route, route } from '../route.ts';
+import type { Refuse } from '../route-config.ts';
+import { type Route, route } from '../route.ts';
 import { ingestErrors } from './elastic.ts';
 
 /** Loki says what is wrong as plain text. */

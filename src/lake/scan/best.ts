@@ -14,7 +14,7 @@ import { compareBytes } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import type { ObjectBlock } from '../objects/reader.ts';
-import type { BestRows, KeptRows } from './block.ts';
+import type { BestRows, KeptRows } from './scan.types.ts';
 import { keyColumn } from '../load/sort-rows.ts';
 
 /** Bounds of keys; those that are stored may be cut, outwards. */

@@ -11,51 +11,13 @@ import { type ColumnPruner, type Zone, mayBeTrue, zoneOf } from '../columns/prun
 import { type BlockTags, type ObjectReader, projectionOf } from '../objects/reader.ts';
 import type { ColumnSummary } from '../../vectors/summary.ts';
 import type { Selection } from '../columns/select.ts';
-import type { KnownValues, StoredTest } from '../columns/stored-tests.ts';
+import type { KnownValues } from '../columns/stored-tests.ts';
 import { type BestKeys, spanOfBlock } from './best.ts';
 import { cutOut, cutParts } from './cut.ts';
-import type { BlockCounts, BlockSummaries } from './scan.types.ts';
+import type { BestRows, BlockCounts, BlockSummaries, KeptRows, RowFilter } from './scan.types.ts';
 
 type Paths = readonly (readonly string[])[];
 type MaybePromise<T> = T | Promise<T>;
-
-/** Which rows are wanted. */
-export interface RowFilter {
-  /** What it looks at; absent: all. */
-  readonly columns?: Paths;
-  /** It looks at strings and names of fields alone: numbers may come as nulls. */
-  readonly textOnly?: boolean;
-  /** It looks for these texts alone, whatever their case: strings may come as nulls where none of them is. */
-  readonly texts?: readonly string[];
-  /**
-   * The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows
-   * are in the order of the first key.
-   */
-  readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
-  readonly best?: BestRows;
-  readonly stored?: StoredTests;
-}
-/** The shape of `StoredTests` in exec/source.ts. */
-export interface StoredTests {
-  readonly tests: readonly StoredTest[];
-  readonly columns?: Paths;
-  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => MaybePromise<KeptRows>;
-  readonly seen: (rows: number) => void;
-}
-/** The shape of `KeptRows` in exec/source.ts: numbers of rows, or a run of them. */
-export type KeptRows = Uint32Array | { readonly start: number; readonly length: number } | undefined;
-
-/** The shape of `BestRows` in exec/source.ts. */
-export interface BestRows {
-  readonly path: readonly string[];
-  readonly rows: number;
-  readonly isTested: boolean;
-  readonly greater: boolean;
-  readonly floor: () => number | undefined;
-  readonly dropsNulls: boolean;
-  readonly nanLast: boolean;
-  readonly ahead: (rows: Vector) => number | Promise<number>;
-}
 
 /** What a scan asks of each block. */
 interface BlockOptions {

@@ -1,12 +1,13 @@
 /** What a scan is given: where the objects are, and what is wanted of their rows. */
 import type { ColumnCache } from '../columns/cache.ts';
 import type { ColumnPruner } from '../columns/prune.ts';
+import type { StoredTest } from '../columns/stored-tests.ts';
 import type { ColumnSummary } from '../../vectors/summary.ts';
 import type { SummaryRequest } from '../columns/summaries.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import type { ObjectPage, PageRequest, SortOrder } from '../lake.types.ts';
 import type { ObjectReader } from '../objects/reader.ts';
 import type { ObjectStore } from '../objects/objects.ts';
-import type { RowFilter } from './block.ts';
 
 /** What is scanned: the objects of one commit. Pages list them by their first key in the pool's order. */
 export interface ScanSource {
@@ -23,6 +24,46 @@ export interface ReaderCache {
   readonly columns?: ColumnCache;
   get(id: string): ObjectReader | undefined;
   set(id: string, reader: ObjectReader): void;
+}
+type Paths = readonly (readonly string[])[];
+type MaybePromise<T> = T | Promise<T>;
+
+/** Which rows are wanted. */
+export interface RowFilter {
+  /** What it looks at; absent: all. */
+  readonly columns?: Paths;
+  /** It looks at strings and names of fields alone: numbers may come as nulls. */
+  readonly textOnly?: boolean;
+  /** It looks for these texts alone, whatever their case: strings may come as nulls where none of them is. */
+  readonly texts?: readonly string[];
+  /**
+   * The rows to keep; undefined: all of them. Asked once for each row, or twice in an ordered scan. `inOrder`: the rows
+   * are in the order of the first key.
+   */
+  readonly keep: (rows: Vector, inOrder?: boolean) => MaybePromise<KeptRows>;
+  readonly best?: BestRows;
+  readonly stored?: StoredTests;
+}
+/** The shape of `StoredTests` in exec/source.ts. */
+export interface StoredTests {
+  readonly tests: readonly StoredTest[];
+  readonly columns?: Paths;
+  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => MaybePromise<KeptRows>;
+  readonly seen: (rows: number) => void;
+}
+/** The shape of `KeptRows` in exec/source.ts: numbers of rows, or a run of them. */
+export type KeptRows = Uint32Array | { readonly start: number; readonly length: number } | undefined;
+
+/** The shape of `BestRows` in exec/source.ts. */
+export interface BestRows {
+  readonly path: readonly string[];
+  readonly rows: number;
+  readonly isTested: boolean;
+  readonly greater: boolean;
+  readonly floor: () => number | undefined;
+  readonly dropsNulls: boolean;
+  readonly nanLast: boolean;
+  readonly ahead: (rows: Vector) => number | Promise<number>;
 }
 /**
  * Part of the shape of `ScanCounts` in exec/source.ts: told of objects that are opened, with their blocks, of blocks

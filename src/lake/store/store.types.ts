@@ -2,7 +2,7 @@
 import type { Id } from '../lake.types.ts';
 import type { Log } from '../log/log.ts';
 import type { LogPlace } from '../log/format.ts';
-import type { Change, Tables } from '../tables/tables.ts';
+import type { Change, TableName } from '../tables/table-rows.ts';
 import type { StoreState } from './role.ts';
 
 /** Where records go besides the log. Calls come in the order of the records. */
@@ -113,10 +113,20 @@ export interface FollowingLake {
   evicted(id: Id): void;
   readonly report: (fault: unknown) => void;
 }
+/** The tables, as a copy reads them. `seen`: up to where readers see the log. */
+interface CopiedTables {
+  readonly seen: LogPlace;
+  has(table: TableName, key: Uint8Array): boolean;
+  keys(table: TableName): readonly Buffer[];
+  rows(
+    table: TableName,
+    options: { readonly start?: Uint8Array; readonly limit: number },
+  ): readonly { readonly key: Uint8Array; readonly payload: Uint8Array }[];
+}
 /** `evicted`: told of files that went from the cache. */
 export interface AttachedLake {
   readonly directory: string;
-  readonly tables: Tables;
+  readonly tables: CopiedTables;
   readonly log: Log;
   readonly report: (fault: unknown) => void;
   readonly evicted: (id: Id) => void;

@@ -27,7 +27,6 @@ import type {
 import { aggregateResult, windowResult } from '../types/ops.ts';
 import { impliedName } from '../print.ts';
 import type { FunctionBinding, OperatorStack, Scope, ScopeSymbol } from './scope.ts';
-import type { OpenView } from './views.ts';
 import type { ViewTexts } from './view-texts.ts';
 import { TypeChecker } from '../types/check.ts';
 import { recordOf, unknownType } from '../types/of.ts';
@@ -44,6 +43,12 @@ interface Answers {
   readonly contents: ReadonlyMap<string, PoolContent>;
 }
 
+/** Views whose queries are being lowered, outermost first. `place`: where it is named; one that is made is not. */
+export interface OpenView {
+  readonly key: string;
+  readonly name: string;
+  readonly place?: Span;
+}
 /** Equal for equal requests. */
 const requestKey = (request: SourceRequest): string => JSON.stringify(request);
 

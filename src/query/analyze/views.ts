@@ -7,12 +7,6 @@ import type { Analysis } from './context.ts';
 import { lowerAlone } from './queries.ts';
 import { Scope } from './scope.ts';
 
-/** Views whose queries are being lowered, outermost first. `place`: where it is named; one that is made is not. */
-export interface OpenView {
-  readonly key: string;
-  readonly name: string;
-  readonly place?: Span;
-}
 /** So deep views may read views: each takes a part of the stack. */
 const depthMax = 64;
 

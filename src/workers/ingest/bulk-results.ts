@@ -1,4 +1,5 @@
 /** What items of a bulk request ask for, and what becomes of those that go by an id. */
+import type { ObjectMeta } from '../../lake/lake.types.ts';
 
 /** What an item asks for; those that need an identity come last. */
 export const bulkOperations = ['index', 'create', 'update', 'delete'] as const;
@@ -25,4 +26,11 @@ export type BulkResult = (typeof bulkResults)[number];
 export interface BulkResults {
   readonly items: Uint32Array;
   readonly results: Uint8Array;
+}
+
+/** What a bulk request wants of a pool. */
+export interface BulkOperations {
+  readonly objects: readonly ObjectMeta[];
+  readonly field: string;
+  readonly time: string;
 }

@@ -20,22 +20,7 @@ import { type Builder, type RecordBuilder, type Shape, shapeOf } from '../../vec
 import { type WireError, toWire } from '../messages.ts';
 import { type BulkOperation, bulkOperations } from './bulk-results.ts';
 import { type Known, type OperationRow, faultOfUpdate, knownOf, writeOperation } from './bulk-rows.ts';
-import type { DecodeContext } from './ingest.types.ts';
-
-/** The items of a body, in their order. */
-export interface BulkTold {
-  /** Places in `bulkOperations`. */
-  readonly operations: Uint8Array;
-  /** Places in `names`. */
-  readonly pools: Uint32Array;
-  readonly names: readonly string[];
-  /** Each document has an id or a time: the same bytes again are the same documents. */
-  readonly isKnown: boolean;
-  /** Of items that have one, by their place. */
-  readonly ids: ReadonlyMap<number, string>;
-  /** Of items that failed by themselves, by their place. */
-  readonly failures: ReadonlyMap<number, WireError>;
-}
+import type { BulkTold, DecodeContext } from './ingest.types.ts';
 
 /** What may stand beside the index and the id: how Elasticsearch is to write what pools write in one way. */
 const actionFields: ReadonlySet<string> = new Set([

@@ -17,14 +17,8 @@ import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { types } from '../../vectors/type.ts';
-import type { DecodeContext } from './ingest.types.ts';
+import type { DecodeContext, HecTold } from './ingest.types.ts';
 import { wholeMessage } from './whole-body.ts';
-
-/** What the answer is told. `isKnown`: each event has a time, so that the same bytes again are the same events. */
-export interface HecTold {
-  readonly events: number;
-  readonly isKnown: boolean;
-}
 
 /** Splunk's numbers of what can be wrong with an event. */
 const faults = {

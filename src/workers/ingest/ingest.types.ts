@@ -10,12 +10,38 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { WireError } from '../messages.ts';
 import type { LoadReply, LoadRequest } from '../pool.types.ts';
 import type { LoadWatch } from '../watches.ts';
-import type { BulkTold } from './bulk.ts';
-import type { HecTold } from './hec.ts';
-import type { LokiTold } from './loki.ts';
-import type { OtlpTold } from './otlp.ts';
-import type { SyslogTold } from './syslog.ts';
 
+/** Of `_bulk`: the items of a body, in their order. */
+export interface BulkTold {
+  /** Places in `bulkOperations`. */
+  readonly operations: Uint8Array;
+  /** Places in `names`. */
+  readonly pools: Uint32Array;
+  readonly names: readonly string[];
+  /** Each document has an id or a time: the same bytes again are the same documents. */
+  readonly isKnown: boolean;
+  /** Of items that have one, by their place. */
+  readonly ids: ReadonlyMap<number, string>;
+  /** Of items that failed by themselves, by their place. */
+  readonly failures: ReadonlyMap<number, WireError>;
+}
+/** Of HEC. `isKnown`: each event has a time, so that the same bytes again are the same events. */
+export interface HecTold {
+  readonly events: number;
+  readonly isKnown: boolean;
+}
+/** Of Loki. */
+export interface LokiTold {
+  readonly lines: number;
+}
+/** Of OTLP. */
+export interface OtlpTold {
+  readonly records: number;
+}
+/** Of a batch of syslog. */
+export interface SyslogTold {
+  readonly messages: number;
+}
 /** What the answer says of a body beside its records, by protocol: plain data. */
 export interface Told extends Readonly<Record<IngestName, OtlpTold>> {
   readonly bulk: BulkTold;

@@ -16,13 +16,9 @@ import { types } from '../../vectors/type.ts';
 import { Labels, type LokiEntry } from './loki-entry.ts';
 import { jsonStreams } from './loki-json.ts';
 import { protobufStreams } from './loki-protobuf.ts';
-import type { DecodeContext } from './ingest.types.ts';
+import type { DecodeContext, LokiTold } from './ingest.types.ts';
 import { wholeBytesMax, wholeMessage } from './whole-body.ts';
 
-/** What the answer is told. */
-export interface LokiTold {
-  readonly lines: number;
-}
 const plain = shapeOf([{ name: 'ts' }, { name: 'labels' }, { name: 'line' }]);
 const withMetadata = shapeOf([{ name: 'ts' }, { name: 'labels' }, { name: 'line' }, { name: 'metadata' }]);
 

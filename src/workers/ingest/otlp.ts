@@ -2,12 +2,7 @@
 import { type IngestName, openReader, wholeReaderOf } from '../../formats/formats.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { smallBodyBytesMax } from '../load/small.ts';
-import type { DecodeContext, Decoder } from './ingest.types.ts';
-
-/** What the answer is told. */
-export interface OtlpTold {
-  readonly records: number;
-}
+import type { DecodeContext, Decoder, OtlpTold } from './ingest.types.ts';
 
 /** Reads requests of a signal in an encoding; one without records is none of a pool. @throws format-broken, format-limit */
 export const otlpDecoder =

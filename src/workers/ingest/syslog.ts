@@ -12,15 +12,11 @@ import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { arrayType, types } from '../../vectors/type.ts';
-import type { DecodeContext } from './ingest.types.ts';
+import type { DecodeContext, SyslogTold } from './ingest.types.ts';
 import { unframed } from './syslog-frames.ts';
 import { type StructuredData, facilities, parseSyslog, severities } from './syslog-message.ts';
 import { wholeMessage } from './whole-body.ts';
 
-/** What the batch is told. */
-export interface SyslogTold {
-  readonly messages: number;
-}
 const names = [
   'ts',
   'received',

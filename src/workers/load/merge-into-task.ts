@@ -5,7 +5,7 @@
 import { LakeError } from '../../errors.ts';
 import { execute } from '../../exec/compile.ts';
 import { putValues } from '../../exec/operators/put.ts';
-import type { ExecutionContext } from '../../exec/source.ts';
+import type { ExecutionContext } from '../../exec/context.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { compileMerge } from '../../query/analyze.ts';
 import type { MergeClause, Plan } from '../../query/plan/plan.ts';

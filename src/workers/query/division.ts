@@ -10,7 +10,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../../errors.ts';
 import { pack, unpack } from '../../exec/carry.ts';
-import type { Division, PartAnswer, PartPlan, PartWorker, ShareScan } from '../../exec/parts.ts';
+import type { Division, PartAnswer, PartPlan, PartWorker, ShareScan } from '../../exec/source.ts';
 import type { ExecutionHost, Progress, ScanCounts, ScanRequest } from '../../exec/source.ts';
 import type { Scan } from '../../query/plan/plan.ts';
 import type { Vector } from '../../vectors/vector.ts';

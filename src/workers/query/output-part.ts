@@ -4,7 +4,7 @@
  */
 import type { MessagePort } from 'node:worker_threads';
 import { unpack } from '../../exec/carry.ts';
-import type { PartPlan } from '../../exec/parts.ts';
+import type { PartPlan } from '../../exec/source.ts';
 import { scanShare } from '../../lake/scan/shares.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { linkPart } from '../../vectors/stop.ts';

@@ -5,7 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { pack, unpack } from '../../exec/carry.ts';
 import { partWorker } from '../../exec/compile.ts';
-import type { PartPlan, PartWorker } from '../../exec/parts.ts';
+import type { PartPlan, PartWorker } from '../../exec/source.ts';
 import { scanShare } from '../../lake/scan/shares.ts';
 import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './tools.ts';

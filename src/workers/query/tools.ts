@@ -1,5 +1,5 @@
 /** What a worker's tasks share, and the objects that it reads with them. */
-import type { ExecutionContext } from '../../exec/source.ts';
+import type { ExecutionContext } from '../../exec/context.ts';
 import { type ReadOptions } from '../../formats/formats.ts';
 import { ColumnCache } from '../../lake/columns/cache.ts';
 import type { ReaderCache, ScanSource } from '../../lake/scan/scan.types.ts';

@@ -12,7 +12,7 @@ import type { ObjectReader } from '../../../src/lake/objects/reader.ts';
 import { type ObjectStore, openObjects } from '../../../src/lake/objects/objects.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import type { ScanOptions } from '../../../src/lake/scan/scan.types.ts';
-import type { RowFilter } from '../../../src/lake/scan/block.ts';
+import type { RowFilter } from '../../../src/lake/scan/scan.types.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Value, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';

@@ -6,23 +6,11 @@ import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../../vectors/vector.ts';
 import { fieldOf } from '../../expressions/access.ts';
 import { overlay } from '../../expressions/rows.ts';
-import { type AggregateState, floats, widened } from './state.ts';
+import { type AggregateState, type CellRule, floats, widened } from './state.ts';
 import { eachPart, floatsOf, isNothing } from './parts.ts';
 import { momentRules } from '../moments.ts';
 import { regressionRules } from '../regressions.ts';
 import { none } from './pair-table.ts';
-
-/** The cells of a group are `count` floats from `at` on; all are 0 at first. */
-export interface CellRule {
-  readonly count: number;
-  /** Adds a number, or a pair. */
-  readonly add: (cells: Float64Array, at: number, x: number, y: number) => void;
-  /** Adds the cells of `other` from `from` on. */
-  readonly merge: (cells: Float64Array, at: number, other: Float64Array, from: number) => void;
-  /** Null where there is too little. */
-  readonly result: (cells: Float64Array, at: number) => number | null;
-  readonly isInteger?: true;
-}
 
 /** Cells by the name of a rule: states travel, rules do not. */
 export class CellState implements AggregateState {

@@ -76,3 +76,15 @@ export const floats = (n: number): Float64Array<ArrayBuffer> => new Float64Array
 export const bytes = (n: number): Uint8Array<ArrayBuffer> => new Uint8Array(n);
 /** `n` zeros of 4 bytes each. */
 export const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n);
+
+/** The cells of a group are `count` floats from `at` on; all are 0 at first. */
+export interface CellRule {
+  readonly count: number;
+  /** Adds a number, or a pair. */
+  readonly add: (cells: Float64Array, at: number, x: number, y: number) => void;
+  /** Adds the cells of `other` from `from` on. */
+  readonly merge: (cells: Float64Array, at: number, other: Float64Array, from: number) => void;
+  /** Null where there is too little. */
+  readonly result: (cells: Float64Array, at: number) => number | null;
+  readonly isInteger?: true;
+}

@@ -5,7 +5,7 @@ import { underValue } from '../../../vectors/value.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { type Step, batches, eachBatch, evaluate, isBatch } from '../../operator.ts';
-import type { ExecutionContext } from '../../source.ts';
+import type { ExecutionContext } from '../../context.ts';
 import { pulled } from '../../pulled.ts';
 
 /** `expr` gives the path or URL that is read; without a `format` it is detected. */

@@ -12,7 +12,7 @@ import { LakeError } from '../../../errors.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { type Item, type Step, type Stream, isBatch } from '../../operator.ts';
-import { recursionMax } from '../../source.ts';
+import { recursionMax } from '../../context.ts';
 import { Breath } from '../rows/breath.ts';
 import { compact } from '../compact.ts';
 import { Seen, newRows } from '../distinct.ts';

@@ -12,7 +12,7 @@ import type { PlanOp } from '../../../query/plan/plan.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { type Item, type Step, type Stream, isBatch } from '../../operator.ts';
-import { recursionMax } from '../../source.ts';
+import { recursionMax } from '../../context.ts';
 import { Breath } from '../rows/breath.ts';
 import type { Build, Working } from '../build.ts';
 import { compact } from '../compact.ts';

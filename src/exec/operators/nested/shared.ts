@@ -12,12 +12,12 @@ import type { Vector } from '../../../vectors/vector.ts';
 import { type Item, type Stream, isBatch, pause } from '../../operator.ts';
 import { pulled } from '../../pulled.ts';
 import type { SpillRun } from '../../source.ts';
-import type { Build } from '../build.ts';
+import type { Build, SharedTable } from '../build.ts';
 import { compact } from '../compact.ts';
 import { nothing } from '../scan.ts';
 
 /** What one body gave so far, and the way to the rest of it. */
-export class SharedRows {
+export class SharedRows implements SharedTable {
   private readonly build: Build;
   private readonly items: Iterator<Item>;
   private readonly rows: Vector[] = [];

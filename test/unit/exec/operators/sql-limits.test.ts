@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { execute } from '../../../../src/exec/compile.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../../src/vectors/sup/parse.ts';
-import type { ExecutionContext } from '../../../../src/exec/source.ts';
+import type { ExecutionContext } from '../../../../src/exec/context.ts';
 import { compile } from '../../../../src/query/analyze.ts';
 import { planText } from '../../../../src/query/plan/text.ts';
 import { fileEnvironment } from '../../../support/query-environment.ts';
