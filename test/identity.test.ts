@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openLake } from '../src/lake/lake.ts';
 import { openObjects } from '../src/lake/objects/objects.ts';
-import { formatVersion } from '../src/lake/tables/tables.ts';
+import { formatVersion } from '../src/lake/tables/versions.ts';
 import { tablesFolder } from '../src/lake/repair/replay.ts';
 import { startService, type TestService } from './support/server.ts';
 import { tablesOf } from './unit/lake/support.ts';

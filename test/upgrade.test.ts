@@ -17,15 +17,8 @@ import { changesLength, writeChanges } from '../src/lake/log/changes.ts';
 import { openObjects } from '../src/lake/objects/objects.ts';
 import { branchKey, encodeBranch, encodeName, encodePool, nameKey } from '../src/lake/tables/rows.ts';
 import { type Change, journalKey } from '../src/lake/tables/table-rows.ts';
-import {
-  formatVersion,
-  openIndex,
-  Tables,
-  tableNames,
-  icebergVersion,
-  tagsVersion,
-  viewsVersion,
-} from '../src/lake/tables/tables.ts';
+import { openIndex, Tables, tableNames } from '../src/lake/tables/tables.ts';
+import { formatVersion, icebergVersion, tagsVersion, viewsVersion } from '../src/lake/tables/versions.ts';
 import { startBuiltService } from './support/built-service.ts';
 import { clientOf } from './support/client.ts';
 import { openIn } from './unit/lake/support.ts';

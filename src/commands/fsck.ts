@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { parseFsck } from '../config/fsck.ts';
 import type { StoreAddress } from '../config/store.ts';
 import { LakeError } from '../errors.ts';
+import { plural } from '../lake/commits/messages.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/objects/reader.ts';
@@ -99,22 +100,20 @@ const reportLines = (directory: string, report: FsckReport): readonly string[] =
   const rows = Object.entries(report.rows).map(([table, count]) => `  ${table.padEnd(14)}${count}`);
   const { log } = report;
   return [
-    `${directory}: ${count(report.pools, 'pool')}, ${count(report.commits, 'commit')}, ${count(report.objects, 'data object')}, ${count(report.orphans, 'file')} that no table names`,
+    `${directory}: ${plural(report.pools, 'pool')}, ${plural(report.commits, 'commit')}, ${plural(report.objects, 'data object')}, ${plural(report.orphans, 'file')} that no table names`,
     ...(rows.length > 0 ? ['rows:', ...rows] : []),
     ...(log
       ? [
-          `log: ${count(log.records, 'record')}, up to record ${log.last}${log.bases.length > 0 ? `; base up to record ${log.bases.join(', ')}` : ''}`,
+          `log: ${plural(log.records, 'record')}, up to record ${log.last}${log.bases.length > 0 ? `; base up to record ${log.bases.join(', ')}` : ''}`,
         ]
       : []),
     ...report.notes,
     ...report.faults,
     ...(report.faultCount > report.faults.length ? [`... and ${report.faultCount - report.faults.length} more`] : []),
     ...(report.affected.length > 0 ? ['affected:', ...report.affected] : []),
-    report.faultCount === 0 ? 'sound' : `damaged: ${count(report.faultCount, 'fault')}`,
+    report.faultCount === 0 ? 'sound' : `damaged: ${plural(report.faultCount, 'fault')}`,
   ];
 };
-
-const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 /** Keys are the commands', not the lake's. */
 const keysFault = (directory: string): readonly DamagedFile[] => {

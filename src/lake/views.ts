@@ -14,7 +14,8 @@ import { base62, idBuffer, idOfBytes, parseId, zeroId } from './ksuid.ts';
 import { killPoint } from './kill-points.ts';
 import type { Draws, EventKind, Id, LakeEvent, LakeOptions, ViewDefinition, ViewVersion } from './lake.types.ts';
 import { decodeView, encodeView, pairKey } from './tables/rows.ts';
-import { type Change, type KeyValue, type Tables, viewsVersion } from './tables/tables.ts';
+import type { Change, KeyValue, Tables } from './tables/tables.ts';
+import { viewsVersion } from './tables/versions.ts';
 
 /** What a change of a view comes to: its rows with their event, and what holds once these are durable. */
 interface ViewWrite {

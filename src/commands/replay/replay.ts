@@ -11,6 +11,7 @@ import { replayMachines } from '../../recording/replay.ts';
 import { readRecording } from '../../recording/reader.ts';
 import { parseScenario, playScenario } from '../../recording/scenario.ts';
 import { isScenarioName } from '../../recording/scenario-words.ts';
+import { plural } from '../../lake/commits/messages.ts';
 import { makeFolder } from '../../lake/lock.ts';
 import type { CommandIo } from '../io.ts';
 import { lakeFolder } from '../lake-folder.ts';
@@ -46,7 +47,7 @@ const recording = async ({ file, path, config, io }: Run): Promise<boolean> => {
   const machines = await replayMachines(readRecording(path));
   await tell(
     io,
-    `${file}: ${count(machines.messages, 'message')} of ${count(machines.actors, 'actor')}, ${count(machines.commits, 'commit')}, ${count(machines.events, 'event')}, ${count(machines.tips, 'tip')}`,
+    `${file}: ${plural(machines.messages, 'message')} of ${plural(machines.actors, 'actor')}, ${plural(machines.commits, 'commit')}, ${plural(machines.events, 'event')}, ${plural(machines.tips, 'tip')}`,
     machines,
   );
   if (config.lakeDirectory === '') return machines.differenceCount === 0;
@@ -61,10 +62,10 @@ const recording = async ({ file, path, config, io }: Run): Promise<boolean> => {
       io.complain(`${String(fault)}\n`);
     },
   });
-  const rows = lake.tipsRead > 0 ? `, ${count(lake.rows, 'row')} of ${count(lake.tipsRead, 'tip')}` : '';
+  const rows = lake.tipsRead > 0 ? `, ${plural(lake.rows, 'row')} of ${plural(lake.tipsRead, 'tip')}` : '';
   await tell(
     io,
-    `${config.lakeDirectory}: ${count(lake.jobs, 'job')}, ${count(lake.commits, 'commit')}, ${count(lake.events, 'event')}, ${count(lake.tips, 'tip')}${rows}`,
+    `${config.lakeDirectory}: ${plural(lake.jobs, 'job')}, ${plural(lake.commits, 'commit')}, ${plural(lake.events, 'event')}, ${plural(lake.tips, 'tip')}${rows}`,
     lake,
   );
   return machines.differenceCount + lake.differenceCount === 0;
@@ -75,11 +76,15 @@ const scenario = async ({ file, path, config, io }: Run): Promise<boolean> => {
   if ('lake' in parsed) {
     if (config.lakeDirectory === '') throw new ConfigError(`${file} is a scenario of a whole lake: it needs -lake DIR`);
     const { steps, differences } = await playLakeScenario(parsed, freshFolder(config.lakeDirectory, io.cwd));
-    await tell(io, `${file}: ${count(steps, 'step')}`, { differences, differenceCount: differences.length, notes: [] });
+    await tell(io, `${file}: ${plural(steps, 'step')}`, {
+      differences,
+      differenceCount: differences.length,
+      notes: [],
+    });
     return differences.length === 0;
   }
   const { steps, differences } = playScenario(parsed);
-  await tell(io, `${file}: ${count(steps.length, 'step')}`, {
+  await tell(io, `${file}: ${plural(steps.length, 'step')}`, {
     differences,
     differenceCount: differences.length,
     notes: [],
@@ -92,7 +97,7 @@ const tell = async (io: CommandIo, what: string, { differences, differenceCount,
   await io.write(
     Buffer.from(
       [
-        `${what}: ${differenceCount === 0 ? 'the same' : count(differenceCount, 'difference')}`,
+        `${what}: ${differenceCount === 0 ? 'the same' : plural(differenceCount, 'difference')}`,
         ...notes.map((note) => `note: ${note}`),
         ...differences.map(differenceText),
         ...(more > 0 ? [`... and ${more} more`] : []),
@@ -109,5 +114,3 @@ const freshFolder = (folder: string, cwd: string): string => {
     throw new ConfigError(`-lake ${folder}: not empty; a replay begins with a fresh lake`);
   return directory;
 };
-
-const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;

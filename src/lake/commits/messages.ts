@@ -8,7 +8,8 @@ interface Named {
   readonly size: number;
 }
 
-const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+/** `1 row`, `2 rows`. */
+export const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 const lines = (objects: readonly Named[]): string => {
   let text = '';
   for (const { id, count, size } of objects)

@@ -157,7 +157,7 @@ class LogReader {
         continue;
       }
       if (head !== sound) this.damagedHead = segment;
-      if (unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
+      if (unbegun !== undefined) this.damaged(unbegun);
       else if (before !== undefined && segment > before + 1)
         this.fault(
           segment,
@@ -167,7 +167,7 @@ class LogReader {
       unbegun = undefined;
       before = segment;
       // One write makes the head and the first record, so that the head alone is never half.
-      if (this.damagedHead === segment) this.fault(segment, 0, 'its head is damaged');
+      if (this.damagedHead === segment) this.damaged(segment);
       if (this.begin(segment, head)) yield* this.segment(segment, bytes, head);
     }
     // A segment that was never begun is all zeros, or what is there of its head and first record: those were one write.
@@ -177,9 +177,9 @@ class LogReader {
       this.place &&
       this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)
     )
-      this.fault(unbegun, 0, 'its head is damaged');
-    if (!this.identity && unbegun !== undefined) this.fault(unbegun, 0, 'its head is damaged');
-    if (this.from && !this.place) this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
+      this.damaged(unbegun);
+    if (!this.identity && unbegun !== undefined) this.damaged(unbegun);
+    if (this.from && !this.place) this.missing(this.from);
     const { identity, place, first, hasBase, records, tailBytes, isCut, faults } = this;
     return { identity, place, first, hasBase, records, tailBytes, isCut, faults };
   }
@@ -192,10 +192,8 @@ class LogReader {
       this.first = first;
       if (this.from && !identity.lake.equals(this.from.lake))
         this.fault(segment, 0, 'it is of another lake than the tables');
-      else if (this.from && segment !== this.from.segment)
-        this.fault(this.from.segment, 0, 'the segment is missing or its head is damaged');
-      if (segment !== this.from?.segment)
-        this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
+      else if (this.from && segment !== this.from.segment) this.missing(this.from);
+      if (segment !== this.from?.segment) this.place = beginOf(segment, identity.lake, { first, before });
       return true;
     }
     // What a damaged head says of the lake is borne out by the salt.
@@ -214,7 +212,7 @@ class LogReader {
       }
       this.gap(place.segment, place.end, place.number + 1, first - 1);
     }
-    this.place = { lake: identity.lake, number: first - 1, digest: before, segment, at: 0, end: headBytes };
+    this.place = beginOf(segment, identity.lake, { first, before });
     return true;
   }
 
@@ -223,8 +221,7 @@ class LogReader {
     let at = headBytes;
     if (from?.segment === segment) {
       // What is known of the log must be the log's.
-      const own =
-        from.at > 0 ? recordAt(bytes, from.at, { salt: identity!.salt, file: segment, byte: from.at }) : undefined;
+      const own = from.at > 0 ? this.recordIn(bytes, segment, from.at) : undefined;
       const isThere =
         from.at > 0
           ? own?.isWhole === true &&
@@ -238,11 +235,10 @@ class LogReader {
     }
     this.tailBytes = 0;
     this.isCut =
-      bytes.length % segmentBytesUnit !== 0 &&
-      recordAt(bytes, headBytes, { salt: identity!.salt, file: segment, byte: headBytes })?.end !== bytes.length;
+      bytes.length % segmentBytesUnit !== 0 && this.recordIn(bytes, segment, headBytes)?.end !== bytes.length;
     while (at < bytes.length) {
       const next = this.place!.number + 1;
-      const here = recordAt(bytes, at, { salt: identity!.salt, file: segment, byte: at });
+      const here = this.recordIn(bytes, segment, at);
       const isNext =
         here?.isWhole === true &&
         here.kind === 'transactions' &&
@@ -264,16 +260,19 @@ class LogReader {
     }
   }
 
+  /** The record there, if there is one of this log. */
+  private recordIn(bytes: Buffer, segment: number, at: number): FoundRecord | undefined {
+    return recordAt(bytes, at, { salt: this.identity!.salt, file: segment, byte: at });
+  }
   /** The first whole record after number `after` from a place on: behind damage. */
   private later(bytes: Buffer, segment: number, from: number, after: number): FoundRecord | undefined {
-    const { salt } = this.identity!;
     for (let at = from; at + recordHeadBytes <= bytes.length; at += 8) {
       // Cheap to see in zeros and in most bytes: a length that fits, a kind, a number that may come.
       const mayBe =
         bytes[at + 4] === 1 &&
         bytes.readUInt32LE(at) <= bytes.length - at &&
         bytes.readUInt32LE(at + 12) === Math.floor((after + 1) / 2 ** 32);
-      const found = mayBe ? recordAt(bytes, at, { salt, file: segment, byte: at }) : undefined;
+      const found = mayBe ? this.recordIn(bytes, segment, at) : undefined;
       if (found?.isWhole && found.kind === 'transactions' && found.number > after) return found;
     }
     return undefined;
@@ -290,11 +289,26 @@ class LogReader {
           : `record ${first} does not follow the one before it`,
     );
   }
+  private damaged(segment: number): void {
+    this.fault(segment, 0, 'its head is damaged');
+  }
+  private missing({ segment }: LogPlace): void {
+    this.fault(segment, 0, 'the segment is missing or its head is damaged');
+  }
   private fault(segment: number, byte: number, text: string): void {
     this.faults.push(`log/${segmentName(segment)}, byte ${byte}: ${text}`);
   }
 }
 
+/** Before a segment's first record. */
+const beginOf = (segment: number, lake: Buffer, { first, before }: Pick<FileHead, 'first' | 'before'>): LogPlace => ({
+  lake,
+  number: first - 1,
+  digest: before,
+  segment,
+  at: 0,
+  end: headBytes,
+});
 /** Bytes up to the last one that is not zero. */
 const tailOf = (bytes: Buffer, at: number): number => {
   let end = bytes.length;

@@ -2,7 +2,8 @@
 import { idBuffer } from '../ksuid.ts';
 import type { DerivedPool, Id } from '../lake.types.ts';
 import { objectMeta } from '../commits/snapshot.ts';
-import { icebergVersion, type Change } from '../tables/tables.ts';
+import type { Change } from '../tables/tables.ts';
+import { icebergVersion } from '../tables/versions.ts';
 import type { PoolStore } from './store.ts';
 
 /** The pool of a store, as long as that is there. */

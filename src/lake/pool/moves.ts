@@ -22,7 +22,8 @@ import {
   type BranchMove,
   type StoredCommit,
 } from '../tables/rows.ts';
-import { type Change, rowMissing, type Tables, tagsVersion } from '../tables/tables.ts';
+import { type Change, rowMissing, type Tables } from '../tables/tables.ts';
+import { tagsVersion } from '../tables/versions.ts';
 import type { Stores } from './store.ts';
 
 const commitsPerTurn = 256;

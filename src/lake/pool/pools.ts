@@ -21,7 +21,8 @@ import type {
   UnreadablePool,
 } from '../lake.types.ts';
 import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from '../tables/rows.ts';
-import { type Change, identityVersion } from '../tables/tables.ts';
+import type { Change } from '../tables/tables.ts';
+import { identityVersion } from '../tables/versions.ts';
 import type { PoolFace } from './pool.ts';
 import type { Stores } from './store.ts';
 

@@ -43,7 +43,8 @@ import {
 import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
 import type { Retries } from '../commits/retries.ts';
-import { type Change, protectionVersion, type Tables, rowMissing } from '../tables/tables.ts';
+import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
+import { protectionVersion } from '../tables/versions.ts';
 import { Moves } from './moves.ts';
 import { Tags } from './tags.ts';
 

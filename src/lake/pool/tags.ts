@@ -11,7 +11,8 @@ import { killPoint } from '../kill-points.ts';
 import { idBuffer } from '../ksuid.ts';
 import type { EventKind, Id, LakeEvent, PoolConfig, TagRecord } from '../lake.types.ts';
 import { branchKey, decodeTag, encodeTag } from '../tables/rows.ts';
-import { type Change, tagsVersion } from '../tables/tables.ts';
+import type { Change } from '../tables/tables.ts';
+import { tagsVersion } from '../tables/versions.ts';
 import type { Stores } from './store.ts';
 
 interface TagsParts {

@@ -6,7 +6,7 @@ import { base62 } from '../ksuid.ts';
 import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
 import { decodeObject, pairKey, type StoredCommit } from '../tables/rows.ts';
-import { soundBranches, soundCommit, soundCommits, soundTags, tipObjects } from './sound-rows.ts';
+import { soundCommit, soundCommits, soundTips, tipObjects } from './sound-rows.ts';
 import type { Tables } from '../tables/tables.ts';
 
 /**
@@ -35,11 +35,7 @@ const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): r
     lines.push(
       `pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`,
     );
-  const named = [
-    ...soundBranches(tables, pool.id).map(({ branch }) => ['branch', branch] as const),
-    ...soundTags(tables, pool.id).map(({ tag }) => ['tag', tag] as const),
-  ];
-  for (const [kind, { name, commit }] of named) {
+  for (const { kind, name, commit } of soundTips(tables, pool.id)) {
     const held = tipObjects(read, commit);
     if (held.broken !== undefined)
       lines.push(

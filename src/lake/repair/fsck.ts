@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import { affected, type Damage } from './affected.ts';
+import { plural } from '../commits/messages.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { Id, ObjectFiles, PoolConfig } from '../lake.types.ts';
 import { lockLake } from '../lock.ts';
@@ -19,13 +20,13 @@ import { decodeMove, decodeName, idOfPair, nameKey, pairKey } from '../tables/ro
 import {
   faultOfObject,
   faultsOfCommit,
+  idsOnDisk,
   type ObjectChecks,
-  soundBranches,
   soundCommit,
   soundCommits,
   soundObjects,
   soundPools,
-  soundTags,
+  soundTips,
   soundViews,
   tipObjects,
 } from './sound-rows.ts';
@@ -201,7 +202,7 @@ const endNotes = ({ tailBytes, isCut, place }: LogRead, orphans: number): readon
     : []),
   ...(orphans > 0
     ? [
-        `${orphans} file${orphans === 1 ? '' : 's'} of data objects that no commit names: of loads that did not come to their commit, or of commits that the end of the log has lost; the next start removes ${orphans === 1 ? 'it' : 'them'}`,
+        `${plural(orphans, 'file')} of data objects that no commit names: of loads that did not come to their commit, or of commits that the end of the log has lost; the next start removes ${orphans === 1 ? 'it' : 'them'}`,
       ]
     : []),
 ];
@@ -276,7 +277,7 @@ class Walk {
   private readonly tables: Tables;
   private readonly options: FsckOptions;
   private readonly faults: Faults;
-  private readonly onDisk = new Set<Id>();
+  private onDisk: ReadonlySet<Id> = new Set();
   private commits = 0;
   private objects = 0;
   /** Of bodies and files, not of rows. */
@@ -290,7 +291,7 @@ class Walk {
   }
 
   async run(): Promise<{ pools: number; commits: number; objects: number; orphans: number }> {
-    for await (const id of this.options.files.list()) this.onDisk.add(id);
+    this.onDisk = await idsOnDisk(this.options.files);
     const pools = soundPools(this.tables);
     this.checkNames(pools);
     for (const pool of pools) {
@@ -335,18 +336,13 @@ class Walk {
   private checkBranches(pool: PoolConfig, damage: Damage): void {
     const prefix = idBuffer(pool.id);
     const vacuumed = new Set(this.tables.keys('vacuumed', { prefix }).map((key) => idOfBytes(key.subarray(20))));
-    const branches = soundBranches(this.tables, pool.id);
+    const tips = soundTips(this.tables, pool.id);
+    const branches = new Set(tips.flatMap(({ kind, name }) => (kind === 'branch' ? [name] : [])));
     const rows = this.tables.keys('branches', { prefix }).length;
-    damage.branches = rows - branches.length;
-    const tags = soundTags(this.tables, pool.id);
-    const names = new Set(branches.map(({ branch }) => branch.name));
-    for (const { tag } of tags)
-      if (names.has(tag.name)) this.faults.add(`pool "${pool.name}", tag "${tag.name}": it has the name of a branch`);
-    for (const [kind, { name, commit }] of [
-      ...branches.map(({ branch }) => ['branch', branch] as const),
-      ...tags.map(({ tag }) => ['tag', tag] as const),
-    ]) {
+    damage.branches = rows - branches.size;
+    for (const { kind, name, commit } of tips) {
       const what = `pool "${pool.name}", ${kind} "${name}"`;
+      if (kind === 'tag' && branches.has(name)) this.faults.add(`${what}: it has the name of a branch`);
       if (vacuumed.size > 0)
         for (const id of tipObjects((each) => soundCommit(this.tables, pool.id, each), commit).objects)
           if (vacuumed.has(id)) this.faults.add(`${what}: its object ${base62(id)} was vacuumed`);

@@ -9,10 +9,12 @@ import type { FsckOptions } from './fsck.ts';
 import { base62, idBuffer } from '../ksuid.ts';
 import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
+import { plural } from '../commits/messages.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import { encodeBranch, encodeCommit, pairKey } from '../tables/rows.ts';
 import {
   faultOfObject,
+  idsOnDisk,
   type ObjectChecks,
   soundBranches,
   soundCommit,
@@ -25,9 +27,8 @@ import type { Change, Tables } from '../tables/tables.ts';
 
 /** Answers with what is lost, one line each. */
 export const mend = async (tables: Tables, { files, checkObject }: FsckOptions): Promise<readonly string[]> => {
-  const onDisk = new Set<Id>();
+  const onDisk = await idsOnDisk(files);
   const lost: string[] = [];
-  for await (const id of files.list()) onDisk.add(id);
   for (const pool of soundPools(tables)) {
     const gone = await lostObjects(tables, pool, { onDisk, checkObject }, lost);
     if (gone.size > 0) await takeOut(tables, pool, gone, lost);
@@ -48,9 +49,7 @@ const lostObjects = async (
     const fault = isVacuumed ? undefined : await faultOfObject(tables, entry, checks);
     if (isVacuumed || fault) gone.set(entry.id, entry);
     if (fault)
-      lost.push(
-        `pool "${pool.name}", object ${base62(entry.id)}, ${entry.count} row${entry.count === 1 ? '' : 's'}: ${fault.text}`,
-      );
+      lost.push(`pool "${pool.name}", object ${base62(entry.id)}, ${plural(entry.count, 'row')}: ${fault.text}`);
   }
   return gone;
 };
@@ -71,7 +70,7 @@ const takeOut = async (
     const id = draws.newId();
     const height = read(branch.commit)!.height + 1;
     const rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
-    const message = `lake fsck -repair: ${rows} row${rows === 1 ? '' : 's'} lost with ${held.length} data object${held.length === 1 ? '' : 's'}: ${objectNames(held)}`;
+    const message = `lake fsck -repair: ${plural(rows, 'row')} lost with ${plural(held.length, 'data object')}: ${objectNames(held)}`;
     changes.push(
       {
         table: 'commits',
@@ -91,7 +90,7 @@ const takeOut = async (
       { table: 'branches', key, payload: encodeBranch({ ...branch, commit: id }) },
     );
     lost.push(
-      `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${held.length} lost data object${held.length === 1 ? '' : 's'} with ${rows} row${rows === 1 ? '' : 's'}`,
+      `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${plural(held.length, 'lost data object')} with ${plural(rows, 'row')}`,
     );
   }
   for (const { key, tag } of soundTags(tables, pool.id)) {

@@ -15,6 +15,8 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
+import { plural } from '../commits/messages.ts';
+import { findOrphans } from '../objects/purge.ts';
 import { checkThere, type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
 import { killPoint } from '../kill-points.ts';
 import { lockLake, syncFolder } from '../lock.ts';
@@ -173,13 +175,12 @@ const wholeTables = async (
 
 /** Files that the next start would remove as orphans: what they belonged to is lost, they are not. */
 const keepStrangers = async (tables: Tables, options: RepairOptions, folder: string, lost: string[]): Promise<void> => {
-  const strangers: string[] = [];
-  for await (const id of options.files.list()) if (!tables.has('files', Buffer.from(id, 'hex'))) strangers.push(id);
+  const strangers = await findOrphans(tables, options.files);
   if (strangers.length === 0) return;
   mkdirSync(folder, { recursive: true });
   for (const id of strangers) await options.keepFile(id, folder);
   syncFolder(folder);
   lost.push(
-    `${strangers.length} file${strangers.length === 1 ? '' : 's'} of data objects that no commit names ${strangers.length === 1 ? 'is' : 'are'} kept in ${folder}`,
+    `${plural(strangers.length, 'file')} of data objects that no commit names ${strangers.length === 1 ? 'is' : 'are'} kept in ${folder}`,
   );
 };

@@ -31,7 +31,8 @@ import {
   strangeBase,
 } from '../log/reader.ts';
 import { valueOf } from '../tables/row-frames.ts';
-import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
+import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
+import { versionOf, versionRow } from '../tables/versions.ts';
 import { hasTables } from '../tables/head.ts';
 
 export const tablesFolder = (directory: string): string => join(directory, 'tables');

@@ -39,7 +39,8 @@ import {
   soundTags,
   soundViews,
 } from './sound-rows.ts';
-import { type Change, type TableName, tableNames, Tables, versionOf, versionRow } from '../tables/tables.ts';
+import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
+import { versionOf, versionRow } from '../tables/versions.ts';
 
 const salvagedTables: readonly TableName[] = [
   'pools',
@@ -68,8 +69,9 @@ export const lostEnd = ({ event, sequence }: Counters, lost: string[]): Change =
   return { table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) };
 };
 
-/** The rows of one pool begin with its id. */
+/** The rows of one pool begin with its id; the second id is that of a commit or an object. */
 const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
+const ownOf = (key: Uint8Array): Id => idOfBytes(key.subarray(20));
 
 /** What is left of the old tables: their folder, if there are any, and whether all of their rows can be read. */
 interface OldTables {
@@ -126,7 +128,7 @@ class Course {
     else if (table === 'events') this.seeEvent(idOfEventKey(key));
     else if (table === 'views') this.later(decodeView(key, payload).tsNs);
     else if (table === 'tags') this.later(decodeTag(key, payload).tsNs);
-    else if (table === 'commits') this.later(decodeCommit(idOfBytes(key.subarray(20)), payload).dateNs);
+    else if (table === 'commits') this.later(decodeCommit(ownOf(key), payload).dateNs);
     else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
   }
   seeBranch(key: Buffer, { commit, tsNs }: BranchRecord): void {
@@ -243,14 +245,10 @@ class Rebuilder {
   private async dropIncomplete(): Promise<void> {
     const names = new Map(soundPools(this.tables).map(({ id, name }) => [id, name]));
     for (;;) {
-      const keys = this.tables
-        .keys('commits')
-        .filter((key) => !this.isComplete(poolOf(key), idOfBytes(key.subarray(20))));
+      const keys = this.tables.keys('commits').filter((key) => !this.isComplete(poolOf(key), ownOf(key)));
       if (keys.length === 0) return;
       for (const key of keys)
-        this.lost.push(
-          `pool "${names.get(poolOf(key))!}", commit ${base62(idOfBytes(key.subarray(20)))}: its history is not whole`,
-        );
+        this.lost.push(`pool "${names.get(poolOf(key))!}", commit ${base62(ownOf(key))}: its history is not whole`);
       await this.drop('commits', keys);
       this.complete.clear();
       this.incomplete.clear();

@@ -4,7 +4,7 @@
  */
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
-import type { BranchRecord, Id, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
+import type { BranchRecord, Id, ObjectFiles, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
 import {
   decodeBranch,
@@ -35,6 +35,14 @@ export const soundBranches = (
 /** The tags of a pool. */
 export const soundTags = (tables: Tables, pool: Id): readonly { readonly key: Buffer; readonly tag: TagRecord }[] =>
   [...rowsOf(tables, 'tags', pool)].map(({ key, payload }) => ({ key, tag: decodeTag(key, payload) }));
+/** Branches and tags of a pool, with the commits that they are at. */
+export const soundTips = (
+  tables: Tables,
+  pool: Id,
+): readonly { readonly kind: 'branch' | 'tag'; readonly name: string; readonly commit: Id }[] => [
+  ...soundBranches(tables, pool).map(({ branch: { name, commit } }) => ({ kind: 'branch' as const, name, commit })),
+  ...soundTags(tables, pool).map(({ tag: { name, commit } }) => ({ kind: 'tag' as const, name, commit })),
+];
 /** The commits of a pool, or of all, with the keys of their rows. */
 export function* soundCommits(
   tables: Tables,
@@ -119,6 +127,12 @@ export interface ObjectChecks {
   readonly onDisk: ReadonlySet<Id>;
   readonly checkObject?: ((object: ObjectMeta) => Promise<string | undefined> | string | undefined) | undefined;
 }
+/** Ids of the files that are there. */
+export const idsOnDisk = async (files: ObjectFiles): Promise<Set<Id>> => {
+  const ids = new Set<Id>();
+  for await (const id of files.list()) ids.add(id);
+  return ids;
+};
 /** What is wrong with a data object that was not vacuumed. `inRows`: a row is missing; else it is the object's own. */
 export const faultOfObject = async (
   tables: Tables,

@@ -24,7 +24,8 @@ import { Environment } from '../tables/environment.ts';
 import { hasTables } from '../tables/head.ts';
 import { probeTables } from '../tables/probe.ts';
 import { followedKey } from '../tables/table-rows.ts';
-import { type Change, openIndex, placeRow, tableNames, versionOf, versionRow } from '../tables/tables.ts';
+import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
+import { versionOf, versionRow } from '../tables/versions.ts';
 import { type BaseFile, baseRows, readBaseHead } from './base-file.ts';
 import {
   type BucketState,

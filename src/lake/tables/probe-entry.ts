@@ -4,7 +4,8 @@
  */
 import { writeSync } from 'node:fs';
 import { type TablesReport, tableRow } from './probe.ts';
-import { hasTable, type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
+import { type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
+import { hasTable } from './versions.ts';
 
 const faultsMax = 1000;
 

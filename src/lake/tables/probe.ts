@@ -6,7 +6,8 @@ import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../errors.ts';
-import { formatVersion, type KeyValue, type TableName } from './tables.ts';
+import type { KeyValue, TableName } from './tables.ts';
+import { formatVersion } from './versions.ts';
 
 /**
  * `rows`: how many rows each table has, by its name; empty if the reader died. `version`: of their layout, 0 if it is

@@ -24,53 +24,11 @@ import { newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { checkRow } from './rows.ts';
 import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
+import { formatVersion, versionOf, versionRow } from './versions.ts';
 
 export { StoreFailure } from './environment.ts';
 
 export { type Change, type Put, type Remove, rowFault, rowMissing, type TableName, tableNames } from './table-rows.ts';
-
-/**
- * Layout of the lake; one of a newer layout is refused. 2: a journal ahead of LMDB. 3: the lineage of rewritten
- * objects, which an older build would not add to. 4: one log, whose index LMDB is. 5: views, 6: tags and moves of
- * branches, 7: columns and files of Iceberg tables, none of which older builds would read, 8: pools with an identity
- * and protected branches, which they would lose; a lake has that version from its first of these on, so that they open
- * all others.
- */
-export const formatVersion = 8;
-/** That of a lake with such a pool. */
-export const identityVersion = 8;
-/** That of a lake without any of these. */
-const plainVersion = 4;
-/** Tables that a lake has only from some version on. */
-const versionsOfTables = { views: 5, tags: 6, moves: 6, iceberg: 7 } as const satisfies Partial<
-  Record<TableName, number>
->;
-export const viewsVersion = versionsOfTables.views;
-/** The same for moves. */
-export const tagsVersion = versionsOfTables.tags;
-export const icebergVersion = versionsOfTables.iceberg;
-/** From the first protection on, which is in rows that others have too. */
-export const protectionVersion = 8;
-const firstVersion = (name: TableName): number =>
-  name in versionsOfTables ? versionsOfTables[name as keyof typeof versionsOfTables] : plainVersion;
-/** Within a name or a path its quotes would be escaped. */
-const identityMember = Buffer.from('"identity":');
-const versionOfRow = ({ table, ...row }: Change): number => {
-  const { payload } = row as { readonly payload?: Buffer };
-  return table === 'pools' && payload?.includes(identityMember) ? identityVersion : firstVersion(table);
-};
-/** The row that says which one it is. */
-export const versionRow = (version: number): Change => ({
-  table: 'about',
-  key: versionKey,
-  payload: Buffer.from(String(Math.max(version, plainVersion))),
-});
-/** Whether tables of that version have this one in any case. */
-export const hasTable = (version: number, name: TableName): boolean =>
-  version <= formatVersion && version >= firstVersion(name);
-/** The version that rows ask for. */
-export const versionOf = (rows: readonly Change[]): number =>
-  rows.reduce((version, row) => Math.max(version, versionOfRow(row)), plainVersion);
 
 /** A row whose checksum was verified. */
 export interface KeyValue {
@@ -331,8 +289,7 @@ export class Tables {
     check?: () => void,
     options: WriteOptions = {},
   ): Promise<void> {
-    // LMDB falls behind: what it does not have is held in memory.
-    while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
+    while (this.isBehind) await this.apply();
     this.environment.checkFailure();
     if (this.followed) return this.writeDerived(this.followed, changes, check);
     this.copy?.check();
@@ -400,9 +357,13 @@ export class Tables {
   }
   /** Resolves when a replica can take more. @throws StoreFailure when the disk failed */
   async room(): Promise<void> {
-    while (this.recentBytes > recentBytesMax && this.environment.failure === undefined) await this.apply();
+    while (this.isBehind) await this.apply();
     this.environment.checkFailure();
     this.environment.checkRoom();
+  }
+  /** LMDB is far behind: what it does not have is held in memory. */
+  private get isBehind(): boolean {
+    return this.recentBytes > recentBytesMax && this.environment.failure === undefined;
   }
   private check(check: (() => void) | undefined): void {
     this.checking = true;
@@ -522,10 +483,7 @@ export class Tables {
       this.recentBytes += changesLength(changes);
     }
     if (this.recentBytes >= this.applyBytes) this.applySoon();
-    else
-      this.applyTimer ??= setTimeout(() => {
-        this.applySoon();
-      }, applyMs).unref();
+    else this.applyLater();
   }
 
   /** The error that tells of a fault of the disk. */
@@ -543,6 +501,11 @@ export class Tables {
       this.apply().catch((fault: unknown) => {
         this.lagged?.(fault);
       });
+  }
+  private applyLater(): void {
+    this.applyTimer ??= setTimeout(() => {
+      this.applySoon();
+    }, applyMs).unref();
   }
   /** Gives LMDB what it does not have, in one transaction of its own. */
   private apply(): Promise<void> {
@@ -569,10 +532,7 @@ export class Tables {
       this.isApplying = false;
     }
     // What came meanwhile.
-    if (this.recent.size > 0)
-      this.applyTimer ??= setTimeout(() => {
-        this.applySoon();
-      }, applyMs).unref();
+    if (this.recent.size > 0) this.applyLater();
     this.applied?.();
   }
 

@@ -6,7 +6,8 @@ import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { base62, idBuffer } from '../../../src/lake/ksuid.ts';
 import { readLog, segmentPath } from '../../../src/lake/log/reader.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
-import { formatVersion, openIndex, tableNames, Tables } from '../../../src/lake/tables/tables.ts';
+import { openIndex, tableNames, Tables } from '../../../src/lake/tables/tables.ts';
+import { formatVersion } from '../../../src/lake/tables/versions.ts';
 import { Environment } from '../../../src/lake/tables/environment.ts';
 import {
   edited,

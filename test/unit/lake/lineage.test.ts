@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { base62 } from '../../../src/lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../../src/lake/lake.types.ts';
-import { formatVersion, type Tables } from '../../../src/lake/tables/tables.ts';
+import type { Tables } from '../../../src/lake/tables/tables.ts';
+import { formatVersion } from '../../../src/lake/tables/versions.ts';
 import { edited, failure, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from './support.ts';
 
 const start = async (directory?: string): Promise<{ lake: Lake; pool: Pool; object: ObjectMeta }> => {

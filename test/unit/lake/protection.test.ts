@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { zeroId } from '../../../src/lake/ksuid.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { fsck } from '../../../src/lake/repair/fsck.ts';
-import { formatVersion, protectionVersion } from '../../../src/lake/tables/tables.ts';
+import { formatVersion, protectionVersion } from '../../../src/lake/tables/versions.ts';
 import { failure, inlineObject, keysAt, newPool, openIn, openTestLake } from './support.ts';
 
 describe('a protected branch', () => {
