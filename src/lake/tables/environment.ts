@@ -268,15 +268,15 @@ const openEnvironment = (
     readOnly,
   });
   try {
-    return [
-      root,
+    const openStores = (): Stores =>
       Object.fromEntries(
         names.map((name) => [
           name,
           root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' }),
         ]),
-      ) as Stores,
-    ];
+      ) as Stores;
+    // Those of a new lake are made in one transaction: one each would be synced by itself.
+    return [root, readOnly ? openStores() : root.transactionSync(openStores)];
   } catch (error) {
     void root.close();
     throw error;
