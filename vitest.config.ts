@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
-  /test\/(exchanges|crash|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
+  /test\/(exchanges|crash|scenarios\/\w+|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
 const projects = ['pages', 'own', 'shared'];
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -30,7 +30,6 @@ const alone = [
   'test/unit/http/read-queries.test.ts',
   // They load nothing of the service: other processes do the work, and some of them a lot of it.
   'test/{campaign,bench,shippers,openapi}/**/*.test.ts',
-  'test/scenarios/*.test.ts',
   'test/{crash,crowd,exchanges,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
   'test/operations/{deploy,bundle,package,ready,open-files}.test.ts',
 ];
@@ -42,14 +41,11 @@ const all = 'test/**/*.test.ts';
  * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
 const core = {
-  alone: [
-    'test/scenarios/scenarios.test.ts',
-    'test/unit/workers/collector.test.ts',
-    'test/operations/{bundle,ready,deploy}.test.ts',
-  ],
+  alone: ['test/unit/workers/collector.test.ts', 'test/operations/{bundle,ready,deploy}.test.ts'],
   shared: [
     'test/conformance.test.ts',
     'test/http-cases.test.ts',
+    'test/scenarios/scenarios.test.ts',
     'test/random/flips.test.ts',
     'test/unit/exec/{expressions,operators}/cases.test.ts',
     'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
@@ -66,6 +62,7 @@ const common = {
   expect: { poll: { timeout: 15_000 } },
   // Services have it from their launcher.
   execArgv: ['--expose-gc'],
+  setupFiles: process.env['LAKE_TEST_CPU'] ? ['test/support/processor-time.ts'] : [],
 };
 
 export default defineConfig({

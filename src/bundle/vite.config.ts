@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
 import { manPage } from '../config/man.ts';
 import { version } from '../version.ts';
+import { ascii } from './ascii.ts';
 import { billOfMaterials } from './bill-of-materials.ts';
 import { keepCode } from './keep-code.ts';
 
@@ -16,17 +17,6 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 /** Packages with files of their own, and those that Fastify would load for what the service does not ask of it. */
 const outside = ['lmdb', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'];
-
-/** A single character beyond Latin 1 makes the engine keep two bytes for each one of a file's text. */
-const ascii = (): Plugin => ({
-  name: 'ascii',
-  enforce: 'post',
-  generateBundle: (_options, bundle) => {
-    for (const part of Object.values(bundle))
-      if (part.type === 'chunk')
-        part.code = part.code.replace(/[^\0-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
-  },
-});
 
 /**
  * Runs the new program for a moment, and lets it keep the code that the engine made of it. Where it cannot be run it is

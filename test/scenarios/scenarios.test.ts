@@ -1,12 +1,11 @@
 /** Every scenario of test/scenarios, played: the same messages give the same states, commits and events (P9). */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
-import type { playLakeScenario } from '../../src/commands/replay/lake-scenario.ts';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { playLakeScenario } from '../../src/commands/replay/lake-scenario.ts';
 import { machineNames } from '../../src/recording/record.ts';
 import { expectedSteps, type LakeScenario, parseScenario, playScenario } from '../../src/recording/scenario.ts';
-import { program } from '../support/built-service.ts';
 import { runMutants } from '../support/machine-mutants.ts';
 import { machineScenarios, scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
 
@@ -29,19 +28,12 @@ test('every transition that is deleted and every guard that is negated is notice
 });
 
 describe.concurrent('service', () => {
-  // The built program: its workers start at once.
-  let play: typeof playLakeScenario;
-  beforeAll(async () => {
-    ({ playLakeScenario: play } = (await import(join(dirname(program), 'commands/replay/lake-scenario.js'))) as {
-      readonly playLakeScenario: typeof playLakeScenario;
-    });
-  });
   for (const file of scenarioFiles('service')) {
     const scenario = parseScenario(readFileSync(join(scenarioFolder, 'service', file), 'utf8'), file) as LakeScenario;
     test(`${file}: ${scenario.why}`, async ({ expect: expectHere }) => {
       const directory = mkdtempSync(join(tmpdir(), 'lake-scenario-'));
       try {
-        expectHere((await play(scenario, directory)).differences).toEqual([]);
+        expectHere((await playLakeScenario(scenario, directory)).differences).toEqual([]);
       } finally {
         rmSync(directory, { recursive: true, force: true });
       }

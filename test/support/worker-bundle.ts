@@ -4,10 +4,11 @@
  * about a second of processor time, one file a fifth of that. The files are made of the sources as they are when a run
  * of the tests begins, and are gone with it.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'vite';
+import { ascii } from '../../src/bundle/ascii.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -34,9 +35,12 @@ export const setup = async (): Promise<() => Promise<void>> => {
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(cache))
     if (!isRunning(Number(name))) await rm(join(cache, name), { recursive: true, force: true });
-  await bundle(['src/workers/entry.ts'], folder, false);
-  await bundle(['src/lake/tables/probe-entry.ts'], folder, false);
-  await bundle(scripts, folder, true, [asInPlace]);
+  await Promise.all([
+    bundle(['src/workers/entry.ts'], folder, { format: 'cjs', plugins: [ascii()] }),
+    bundle(['src/lake/tables/probe-entry.ts'], folder),
+    bundle(scripts, folder, { codeSplitting: true, plugins: [asInPlace] }),
+    copyFile(new URL('kept-entry.mjs', import.meta.url), join(folder, 'entry.mjs')),
+  ]);
   process.env['LAKE_WORKER_ENTRY'] = join(folder, 'entry.mjs');
   process.env['LAKE_PROBE_ENTRY'] = join(folder, 'probe-entry.mjs');
   process.env['LAKE_TEST_SCRIPTS'] = folder;
@@ -53,12 +57,18 @@ const asInPlace: Plugin = {
       : undefined,
 };
 
-/** A file for each source, named like it; what several have in common stands in files of its own. */
+interface BundleOptions {
+  /** `cjs`: with the packages that it needs. */
+  readonly format?: 'es' | 'cjs';
+  /** What several have in common stands in files of its own. */
+  readonly codeSplitting?: boolean;
+  readonly plugins?: Plugin[];
+}
+/** A file for each source, named like it. */
 const bundle = async (
   sources: readonly string[],
   folder: string,
-  codeSplitting: boolean,
-  plugins: Plugin[] = [],
+  { format = 'es', codeSplitting = false, plugins = [] }: BundleOptions = {},
 ): Promise<void> => {
   await build({
     configFile: false,
@@ -66,6 +76,7 @@ const bundle = async (
     logLevel: 'warn',
     plugins,
     publicDir: false,
+    ...(format === 'cjs' && { ssr: { noExternal: true as const, external: ['lmdb'] } }),
     build: {
       ssr: true,
       outDir: folder,
@@ -76,7 +87,12 @@ const bundle = async (
       rolldownOptions: {
         input: [...sources],
         treeshake: false,
-        output: { entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs', codeSplitting },
+        output: {
+          format,
+          entryFileNames: format === 'cjs' ? '[name].cjs' : '[name].mjs',
+          chunkFileNames: '[name]-[hash].mjs',
+          codeSplitting,
+        },
       },
     },
   });
