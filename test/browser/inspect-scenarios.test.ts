@@ -1,10 +1,17 @@
 /** Scenario files in the inspector: what their steps do, what was expected, and where a machine comes out otherwise. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { machineNames } from '../../src/recording/record.ts';
-import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
+import {
+  faultsOf,
+  lacksChromium,
+  newPageOf,
+  seriousFindings,
+  type SharedBrowser,
+  sharedChromium,
+} from '../support/chromium.ts';
 import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
 import { startService, type TestService } from '../support/server.ts';
@@ -25,9 +32,11 @@ steps:
 describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   let service: TestService;
   let browser: SharedBrowser;
+  let context: BrowserContext;
   beforeAll(async () => {
     service = await startService(['-workers', '1']);
     browser = await sharedChromium();
+    context = await browser.newContext();
   });
   afterAll(async () => {
     await browser?.close();
@@ -37,10 +46,7 @@ describe.skipIf(lacksChromium())('the inspector opens scenarios', () => {
   const open = async (
     options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {},
   ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
-    const page = await browser.newPage({
-      viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-      colorScheme: options.dark ? 'dark' : 'light',
-    });
+    const page = await newPageOf(context, options);
     const faults = faultsOf(page);
     await page.goto(`${options.url ?? service.url}/inspect`);
     await page.getByText('Live', { exact: true }).waitFor();

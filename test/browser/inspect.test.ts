@@ -2,9 +2,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
+import {
+  faultsOf,
+  lacksChromium,
+  newPageOf,
+  seriousFindings,
+  type SharedBrowser,
+  sharedChromium,
+} from '../support/chromium.ts';
 import { startPrefixProxy } from '../support/prefix-proxy.ts';
 import { startService, type TestService } from '../support/server.ts';
 
@@ -28,9 +35,11 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   const recording = join(folder, 'recording.ndjson');
   let service: TestService;
   let browser: SharedBrowser;
+  let context: BrowserContext;
   beforeAll(async () => {
     service = await startService(['-workers', '1', '-record', recording]);
     browser = await sharedChromium();
+    context = await browser.newContext();
     await createPool('flights');
     await load('flights', '{k:1,secret:"of the record"} {k:2}');
   });
@@ -61,10 +70,7 @@ describe.skipIf(lacksChromium())('the inspector', () => {
   const open = async (
     options: { readonly width?: number; readonly height?: number; readonly dark?: boolean; readonly url?: string } = {},
   ): Promise<{ readonly page: Page; readonly faults: readonly string[] }> => {
-    const page = await browser.newPage({
-      viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
-      colorScheme: options.dark ? 'dark' : 'light',
-    });
+    const page = await newPageOf(context, options);
     const faults = faultsOf(page);
     await page.goto(`${options.url ?? service.url}/inspect`);
     await page.getByText('Live', { exact: true }).waitFor();

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 /** Whether tests that need a browser are to be left out. */
@@ -26,6 +26,25 @@ export const sharedChromium = async (): Promise<SharedBrowser> => {
       for (const context of browser.contexts()) await context.close();
     },
   };
+};
+
+interface Look {
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  readonly dark?: boolean | undefined;
+}
+/**
+ * A page with a look of its own in a context that the tests of a file share: what the pages are made of is read and
+ * compiled once. What they keep in the browser they keep for each other.
+ */
+export const newPageOf = async (
+  context: BrowserContext,
+  { width = 1440, height = 900, dark = false }: Look = {},
+): Promise<Page> => {
+  const page = await context.newPage();
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' });
+  return page;
 };
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
