@@ -13,7 +13,7 @@ import { median, ms, printFigures } from './support/figures.ts';
 import { checkLake } from './support/lake-command.ts';
 import { randomOf, seedOf } from './support/random.ts';
 
-const kills = Number(process.env['KILLS'] ?? 8);
+const kills = Number(process.env['KILLS'] ?? 4);
 
 test(`${kills} SIGKILLs under load lose nothing acknowledged and leave nothing torn`, {
   timeout: 300_000,

@@ -25,16 +25,17 @@ const crowd = (clients: number, each: (index: number) => Promise<void>): Promise
 const countOf = async (pool: string): Promise<number> =>
   (await client.query<{ n: number }>(`from ${pool} | aggregate n:=count()`))[0]!.n;
 
-test('64 clients x 50 commits on one branch: none fails, none is lost, events come in the order of the log', async () => {
+const each = Number(process.env['COMMITS_EACH'] ?? 20);
+test(`64 clients x ${each} commits on one branch: none fails, none is lost, events come in the order of the log`, async () => {
   const pool = await client.createPool('crowd');
   const events = await client.events();
   const commits: string[] = [];
   const began = performance.now();
   await crowd(64, async (index) => {
-    for (let i = 0; i < 50; i++) commits.push(await client.load('crowd', [{ k: index * 50 + i, client: index }]));
+    for (let i = 0; i < each; i++) commits.push(await client.load('crowd', [{ k: index * each + i, client: index }]));
   });
   const took = performance.now() - began;
-  const told = await events.until(3200);
+  const told = await events.until(64 * each);
   const log = (await logOf(client, 'crowd')).filter((commit) => commit.id !== undefined).reverse();
   expect(log.map((commit) => commit.id)).toEqual(told.map((event) => event.data.commit_id));
   expect(log.map((commit) => commit.parent)).toEqual([
@@ -47,14 +48,14 @@ test('64 clients x 50 commits on one branch: none fails, none is lost, events co
   );
   expect(told.every((event, i) => i === 0 || event.id === told[i - 1]!.id + 1)).toBe(true);
   expect((await client.query<{ k: number }>('from crowd | values {k}')).map(({ k }) => k)).toEqual(
-    Array.from({ length: 3200 }, (_, k) => k),
+    Array.from({ length: 64 * each }, (_, k) => k),
   );
   // Who comes later gets the same from the ids.
   const later = await client.events({ lastEventId: told[0]!.id });
-  expect(await later.until(3199)).toEqual(told.slice(1));
+  expect(await later.until(64 * each - 1)).toEqual(told.slice(1));
   events.close();
   later.close();
-  printFigures('crowd', { commits: 3200, 'each commit': ms(took / 3200) });
+  printFigures('crowd', { commits: 64 * each, 'each commit': ms(took / (64 * each)) });
 });
 
 /** A query whose client reads nothing until it is told to. */

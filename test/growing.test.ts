@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { growQueries } from './campaign/growing.ts';
 import { seedOf } from './support/random.ts';
 
-const count = Number(process.env['GROWING_COUNT'] ?? 12);
+const count = Number(process.env['GROWING_COUNT'] ?? 8);
 
 test(`${count} growing queries end in answers or in errors that name the limit, within -memory and 256 MB`, {
   timeout: 600_000,
