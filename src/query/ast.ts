@@ -275,7 +275,7 @@ export interface JoinUsing extends Span {
   readonly kind: 'join-using';
   readonly fields: readonly IdExpr[];
 }
-/** `shapes [field]`. No `expr`: shapes of the whole value. Else an `id`, a `dot` or an `index`. */
+/** `shapes [expr]`. No `expr`: shapes of the whole value. */
 export interface ShapesOp extends Span {
   readonly kind: 'shapes-op';
   readonly expr?: Expr;

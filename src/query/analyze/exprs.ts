@@ -124,7 +124,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'interval':
       return lowerInterval(a, e, c)!;
     case 'type-value':
-      return typeValueExpr(a, e.type, c.scope);
+      return typeValueExpr(a, e.type, c.scope, e);
     case 'fstring':
       return lowerFString(a, e, c);
     case 'id':
@@ -660,6 +660,8 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
         return { kind: 'cast', operand, type: type.value.data as Type };
       return { kind: 'call', name: 'cast', arguments: [operand, type] };
     }
+    case 'type-name':
+      return { kind: 'call', name: 'cast', arguments: [operand, typeValueExpr(a, target, c.scope)] };
     default:
       return { kind: 'cast', operand, type: castType(a, target, c.scope) };
   }

@@ -32,7 +32,7 @@ import {
   parseTime,
 } from '../../vectors/literal.ts';
 import type { Analysis } from './context.ts';
-import type { CastTarget, LiteralExpr, TypeNode } from '../ast.ts';
+import type { CastTarget, LiteralExpr, Span, TypeNode } from '../ast.ts';
 import { typeHint } from './hints.ts';
 import { literal } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
@@ -224,13 +224,12 @@ export const declaredType = (a: Analysis, name: string, scope: Scope): Type | un
   }
 };
 
-/** `<type>` as an expression: a constant, or a look-up of the name when the query runs. */
-export const typeValueExpr = (a: Analysis, node: TypeNode, scope: Scope): PlanExpr => {
-  const type = typeOfNode(a, node, scope);
-  if (type) return literal(typeValue(type));
-  return node.kind === 'type-name'
-    ? { kind: 'call', name: 'typename', arguments: [literal(stringValue(node.name))] }
-    : literal(missing);
+/** `<type>` as an expression: a constant; a name alone that is bound to nothing is looked up when the query runs. */
+export const typeValueExpr = (a: Analysis, node: TypeNode, scope: Scope, place: Span = node): PlanExpr => {
+  if (node.kind === 'type-name' && !typeOfNode(a, node, scope))
+    return { kind: 'call', name: 'typename', arguments: [literal(stringValue(node.name))] };
+  const type = checkNames(a, node, scope, place);
+  return literal(type ? typeValue(type) : missing);
 };
 
 /** The type of a cast's target that is written as a type; names that resolve to nothing are faults. */
@@ -242,9 +241,9 @@ export const castType = (
   return checkNames(a, target, scope) ?? types.null;
 };
 /** The type; names in it that resolve to nothing are faults. */
-export const checkNames = (a: Analysis, node: TypeNode, scope: Scope): Type | undefined => {
+export const checkNames = (a: Analysis, node: TypeNode, scope: Scope, place: Span = node): Type | undefined => {
   const unknown: string[] = [];
   const type = typeOfNode(a, node, scope, new Map(), unknown);
-  if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, node, typeHint(unknown[0]));
+  if (!type && unknown.length > 0) a.fault(`no such type name: "${unknown[0]}"`, place, typeHint(unknown[0]));
   return type;
 };

@@ -21,7 +21,8 @@ export const lowerSwitch = (a: Analysis, op: SwitchOp, flow: Flow): PlanOp => {
     const test = lowerExpr(a, x.expr, c);
     if (!matched) return { test, branch };
     const constant = a.constant(test);
-    if (!constant) {
+    // A literal error stands for a fault that was told.
+    if (!constant || (constant !== test && constant.value.type.kind === 'error')) {
       a.fault('switch case is not a constant expression', x.expr);
       return { branch };
     }

@@ -382,7 +382,7 @@ export function parseJoinCondition(s: Scanner): JoinCondition | undefined {
 function parseShapes(s: Scanner, word: string): Op | undefined {
   const start = s.pos;
   s.pos += word.length;
-  const expr = optional(s, parseLval);
+  const expr = optional(s, parseExpr);
   return { kind: 'shapes-op', expr, ...place(s, start) };
 }
 

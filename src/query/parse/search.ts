@@ -35,7 +35,7 @@ function parseSearch(s: Scanner): SearchNode | undefined {
   const terms = [first];
   for (;;) {
     const before = s.pos;
-    const next = s.keywordNext('or') ? nextAnd(s) : undefined;
+    const next = s.space() && s.keyword('or') && s.space() ? parseSearchAnd(s) : undefined;
     if (next === undefined) {
       s.pos = before;
       return chain('or', terms, 0, terms.length);
@@ -44,27 +44,25 @@ function parseSearch(s: Scanner): SearchNode | undefined {
   }
 }
 
-function nextAnd(s: Scanner): SearchNode | undefined {
-  s.skip();
-  return parseSearchAnd(s);
-}
-
-/** Terms side by side, with or without `and`. */
+/** Terms side by side, with or without `and`, with space between them. */
 function parseSearchAnd(s: Scanner): SearchNode | undefined {
   const first = parseFactor(s);
   if (first === undefined) return undefined;
   const terms = [first];
   for (;;) {
     const before = s.pos;
-    s.skip();
-    if (s.keyword('and')) s.skip();
-    const next = s.keyword('or') ? undefined : parseFactor(s);
+    const next = s.space() ? parseNextTerm(s) : undefined;
     if (next === undefined) {
       s.pos = before;
       return chain('and', terms, 0, terms.length);
     }
     terms.push(next);
   }
+}
+
+function parseNextTerm(s: Scanner): SearchNode | undefined {
+  if (s.keyword('and') && !s.space()) return undefined;
+  return s.keyword('or') ? undefined : parseFactor(s);
 }
 
 /** A balanced tree, so that long lists of words stay shallow; short ones lean left. */

@@ -219,7 +219,7 @@ export const operatorTable: readonly OperatorText[] = (
     },
     {
       name: 'shapes',
-      syntax: 'shapes [FIELD]',
+      syntax: 'shapes [EXPR]',
       text: 'one example value of each type',
       query: 'values 1,2,"a",{x:1},{x:2} | shapes',
       output: '1\n"a"\n{x:1}',

@@ -96,12 +96,13 @@ const regexp: Kernel = (args, length) => {
   const [re, s] = args;
   if (args.some(isNull)) return nulls(length);
   if (!isText(re!)) return wrapErrors('regexp: string required for first arg', re!);
-  if (!isText(s!)) return wrapErrors('regexp: string required for second arg', s!);
   const pattern = texts(re!);
-  const text = texts(s!);
-  return withPatterns('regexp', re!, length, (rows) =>
-    textLists((k) => matchOf(pattern(rows[k]), text(rows[k])), rows.length),
-  );
+  // The pattern goes first: what is wrong with it is said also where there is no text.
+  return withPatterns('regexp', re!, length, (rows) => {
+    if (!isText(s!)) return wrapErrors('regexp: string required for second arg', take(s!, rows));
+    const text = texts(s);
+    return textLists((k) => matchOf(pattern(rows[k]), text(rows[k])), rows.length);
+  });
 };
 const matchOf = (pattern: string, text: string): readonly string[] => {
   const matcher = compiled(pattern).matcher(text);
