@@ -130,7 +130,7 @@ test('folders with Hive names give fields; what is no number is a text', async (
     mkdirSync(join(folder, name, '..'), { recursive: true });
     writeFileSync(join(folder, name), content);
   };
-  put('hive/year=2024/month=05/a.json', '{"ts":1}\n{"ts":2,"year":"of the file"}');
+  put('hive/year=2024/month=05/a.json', '{"ts":1}\n{"ts":2,"year":2024}');
   put('hive/year=2024/month=11/b.csv', 'ts\n3');
   put('hive/year=2025/of%20it=x%2Fy/__c=__HIVE_DEFAULT_PARTITION__/c.sup', '{ts:4}');
   put('hive/d.json', '{"ts":5}');
@@ -145,6 +145,21 @@ test('folders with Hive names give fields; what is no number is a text', async (
       '',
     ].join('\n'),
   );
+  // A list of records counts as these; a field that says what its folder says stays as it is.
+  put('hive2/day=2024-05-01/n=7/a.json', '[{"ts":6},{"n":7.0,"ts":7}]');
+  put('hive2/day=2024-05-01/n=7/b.sup', '{ts:8,day:2024-05-01T00:00:00Z,n:"7"}{ts:9,n:7::(int64|string)}');
+  put('hive2/n=__HIVE_DEFAULT_PARTITION__/c.sup', '{ts:10,n:null}');
+  expect((await load('-hive', '-use', 'hive', 'hive2')).status).toBe(0);
+  expect(await service.query('from hive | where ts > 5 | sort ts')).toBe(
+    [
+      '{ts:6,day:"2024-05-01",n:7}',
+      '{n:7.,ts:7,day:"2024-05-01"}',
+      '{ts:8,day:2024-05-01T00:00:00Z,n:"7"}',
+      '{ts:9,n:7::(int64|string),day:"2024-05-01"}',
+      '{ts:10,n:null}',
+      '',
+    ].join('\n'),
+  );
   put('hive/year=2024/month=05/a.json', '{"ts":');
   expect((await load('-hive', '-use', 'hive', 'hive/year=2024/month=05')).status).toMatch(
     /^hive\/year=2024\/month=05\/a\.json: json: /,
@@ -153,7 +168,24 @@ test('folders with Hive names give fields; what is no number is a text', async (
   expect((await load('-hive', '-use', 'hive', 'hive/y=1')).status).toBe(
     'hive/y=1/y=2/a.json: two of its folders give the field "y"',
   );
-  expect(await service.query('from hive | count()')).toBe('5\n');
+  for (const [name, content, fault] of [
+    ['n=7/a.json', '{"n":8}', 'its folder says that "n" is 7, this record of the file says otherwise: {n:8}'],
+    ['n=7/b.csv', 'n,m\n,1', 'its folder says that "n" is 7, this record of the file says otherwise: {n:null,m:1.}'],
+    [
+      'n=7/c.sup',
+      '{n:error("x")}',
+      'its folder says that "n" is 7, this record of the file says otherwise: {n:error("x")}',
+    ],
+    ['n=7/d.json', '{"m":1}\n[{"m":2},3]', 'fields of folders go into records, and this is none: 3'],
+    ['n=7/e.sup', 'error({m:1})', 'fields of folders go into records, and this is none: an error value'],
+    ['of=x/f.json', JSON.stringify({ of: 'y'.repeat(1000) }), 'its folder says that "of" is "x", this record'],
+  ] as const) {
+    put(`refused/${name}`, content);
+    const { status } = await load('-hive', '-use', 'hive', `refused/${name}`);
+    expect(String(status)).toMatch(new RegExp(`^refused/${name}: .{1,300}$`));
+    expect(status).toContain(fault);
+  }
+  expect(await service.query('from hive | count()')).toBe('10\n');
   expect((await load('-dryrun', '-hive', 'hive/year=2024/month=11')).out).toContain(
     '  fields  year:2024,month:11 of its folders\n',
   );

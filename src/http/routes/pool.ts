@@ -119,7 +119,7 @@ export const poolRoutes: readonly Route[] = [
     silent: true,
     params: poolParams,
     description:
-      'Its id, its branches and its data stay. What is not named stays as it is. The records of `main` are then looked at for double identities in the background; `GET /pool/{pool}/identity` tells what was found.',
+      'Its id, its branches and its data stay. What is not named stays as it is, and the name that it has changes nothing. The records of `main` are then looked at for double identities in the background; `GET /pool/{pool}/identity` tells what was found.',
     body: PoolChange,
     examples: {
       'A new name': { name: 'films' },
