@@ -221,6 +221,21 @@ describe('what is refused', () => {
       '/strange/pools/1.bsup: an entry with a name is expected',
     );
   });
+  test('a journal whose HEAD was cut off, or is behind its entries, is refused, not read as a shorter one', async () => {
+    const branches = Object.keys(files).find((path) => path.endsWith('branches/HEAD'))!;
+    const cases: readonly (readonly [string, string, RegExp])[] = [
+      ['pools/HEAD', '', /^\/headless\/pools: HEAD is "", a number is expected$/],
+      [branches, '\n', /^\/headless\/\w+\/branches: HEAD is "", a number is expected$/],
+      [branches, '1e1', /HEAD is "1e1", a number is expected$/],
+      [branches, '0', /HEAD is 0, and there is \d+\.bsup: HEAD is damaged, or a commit was cut off$/],
+    ];
+    for (const [i, [head, text, fault]] of cases.entries()) {
+      unpack('headless');
+      writeFileSync(join(folder, 'headless', head), text);
+      expect((await run('-lake', `headless-${i}`, 'headless')).status).toMatch(fault);
+    }
+    rmSync(join(folder, 'headless'), { recursive: true });
+  });
   test('objects that a branch needs and that are missing are told, and are no rows', async () => {
     unpack('lossy');
     for (const path of Object.keys(files)) if (/\/data\/\w+\.bsup$/.test(path)) rmSync(join(folder, 'lossy', path));

@@ -7,7 +7,7 @@
  * - A pool's folder has its id's name. In `commits/`, a file for each commit: who, when and why, then the objects that it
  *   adds and deletes. In `data/`, a file of BSUP for each object.
  */
-import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openReader } from '../../formats/formats.ts';
 import { base62, parseId, zeroId } from '../../lake/ksuid.ts';
@@ -175,9 +175,9 @@ interface JournalEntry {
   readonly file: string;
 }
 async function* journal(folder: string): AsyncGenerator<JournalEntry> {
-  const head = Number(readFileSync(join(folder, 'HEAD'), 'utf8'));
+  const head = headOf(folder);
   const tail = readFileSync(join(folder, 'TAIL'), 'utf8').trim();
-  if (!Number.isSafeInteger(head) || tail !== '1 0')
+  if (tail !== '1 0')
     throw new Error(`${folder}: a journal with TAIL ${JSON.stringify(tail)}: only whole ones ("1 0") are read`);
   for (let n = 1; n <= head; n++) {
     const file = join(folder, `${n}.bsup`);
@@ -189,6 +189,17 @@ async function* journal(folder: string): AsyncGenerator<JournalEntry> {
     }
   }
 }
+
+/** The last entry that counts. An entry behind it is not passed over: a HEAD that was cut off looks like that. */
+const headOf = (folder: string): number => {
+  const text = readFileSync(join(folder, 'HEAD'), 'utf8').trim();
+  if (!/^\d{1,15}$/.test(text)) throw new Error(`${folder}: HEAD is ${JSON.stringify(text)}, a number is expected`);
+  const head = Number(text);
+  const beyond = readdirSync(folder).find((name) => /^\d+\.bsup$/.test(name) && Number.parseInt(name, 10) > head);
+  if (beyond !== undefined)
+    throw new Error(`${folder}: HEAD is ${text}, and there is ${beyond}: HEAD is damaged, or a commit was cut off`);
+  return head;
+};
 
 type Plain = Readonly<Record<string, unknown>>;
 
