@@ -5,12 +5,15 @@ import type { Vector } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { recordOf } from '../expressions/construct.ts';
 import { caseOf, coalesceOf } from '../expressions/logic.ts';
+import { spanRecord } from '../../vectors/spans.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
 import { order } from '../expressions/sql/value-order.ts';
 import { byValues, refused, type Evaluate, type FunctionRow } from './row.ts';
 
 const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);
-const kindOf = (v: Value): string => (isNumber(v) ? 'number' : typeText(v.type));
+/** Intervals are of one kind, whether they have months or not. */
+const kindOf = (v: Value): string =>
+  isNumber(v) ? 'number' : v.type === spanRecord ? typeText(types.duration) : typeText(v.type);
 /** Numbers of several types as one that has room for them. */
 const widened = (v: Value, args: readonly Value[]): Value => {
   if (!isNumber(v) || args.every((a) => a.type === v.type)) return v;

@@ -111,6 +111,10 @@ describe('columns', () => {
       "select range(date '2024-01-31', date '2024-04-01', i) as l, generate_series(date '2024-03-01', date '2024-01-01', -i)[2] as m from (values (interval '1 month'), (interval '20 days')) t(i)",
       '{l:[2024-01-31T00:00:00Z,2024-02-29T00:00:00Z,2024-03-29T00:00:00Z],m:2024-02-01T00:00:00Z} {l:[2024-01-31T00:00:00Z,2024-02-20T00:00:00Z,2024-03-11T00:00:00Z,2024-03-31T00:00:00Z],m:2024-02-10T00:00:00Z}',
     ],
+    [
+      "select list_min(l)::varchar as a, list_max(l)::varchar as b, greatest(l[1], l[2])::varchar as c from (values ([interval '1 month', interval '2 days'])) t(l)",
+      '{a:"2 days",b:"1 month",c:"1 month"}',
+    ],
     ["select try_cast('9223372036854775808 microseconds' as interval) as i", '{i:null}'],
     ["select try_cast('2147483647 days' as interval)::varchar as i", '{i:"2147483647 days"}'],
     [

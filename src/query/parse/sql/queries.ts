@@ -312,6 +312,8 @@ function parseFromFirst(s: Scanner): SqlSelect | undefined {
     // A plain `from x` is an operator of pipes.
     if (
       from.kind === 'sql-join' ||
+      from.kind === 'sql-pivot' ||
+      from.kind === 'sql-unpivot' ||
       from.alias ||
       (from.kind === 'sql-subquery-table' && from.query.ops.every((op) => op.kind === 'sql-op')) ||
       Object.values(tail).some((part) => part !== undefined) ||
