@@ -368,6 +368,7 @@ const replicas = async (folder: string, { seconds }: StoreBenchOptions, say: Say
             heard.set(id, performance.now()),
           );
           const lags: number[] = [];
+          const cpu = processorSecondsOf(replica.process.pid!);
           const until = performance.now() + seconds * 1000;
           for (let n = 0; performance.now() < until; n++) {
             const answer = await fetch(`${writer.address}/pool/p0/branch/main`, {
@@ -384,10 +385,13 @@ const replicas = async (folder: string, { seconds }: StoreBenchOptions, say: Say
             lags.push(Math.max(0, heard.get(event)! - acknowledged));
             await later(10);
           }
+          const used = processorSecondsOf(replica.process.pid!) - cpu;
           ending.abort();
           await listening;
           say(`a replica is behind, p99 of ${lags.length} commits, ${name}`, percentile(lags, 0.99), 'ms', most);
+          say('the same, 9 of 10', percentile(lags, 0.9), 'ms', most);
           say('the same, half of them', median(lags), 'ms', most);
+          say('the same, processor of the replica', (used * 1000) / Math.max(1, lags.length), 'ms a commit', '30');
         });
     });
   } finally {

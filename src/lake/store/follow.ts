@@ -99,6 +99,8 @@ class BucketFollower implements LakeFollower {
   private readonly role: StoreRole;
   private wanted = { event: 0, until: 0 };
   private wake: () => void = () => undefined;
+  /** The writer told of an event since the last look began. */
+  private isTold = false;
   private readonly lease: LeaseWatch;
   private lookedAtLease = 0;
   /** Told to take over whether the writer lives or not; they hear when it is done. */
@@ -142,6 +144,7 @@ class BucketFollower implements LakeFollower {
     const { signal } = this.closing;
     for (let { state } = this.role; state === 'following' || state === 'promoting'; { state } = this.role) {
       if (signal.aborted) return;
+      this.isTold = false;
       try {
         await this.takeAll();
         await this.lookAtWriter();
@@ -153,7 +156,8 @@ class BucketFollower implements LakeFollower {
         await this.pause(retryMs);
         continue;
       }
-      await this.pause(this.isAwaited() ? soonMs : this.options.pollMs);
+      // What was told meanwhile may have come behind the look.
+      if (!(this.isTold && this.isAwaited())) await this.pause(this.isAwaited() ? soonMs : this.options.pollMs);
     }
   }
   private failed(fault: unknown): void {
@@ -181,6 +185,7 @@ class BucketFollower implements LakeFollower {
   }
   heard(event: number): void {
     this.wanted = { event, until: performance.now() + soonMsMax };
+    this.isTold = true;
     this.wake();
   }
 
