@@ -4,7 +4,7 @@
  * installed, else (and where requests are counted or slowed down) a small one in this process. Prints each figure with
  * its bound; with a machine that does other work, processor times and counts say more than the clock.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,7 +123,9 @@ const besideFolder = async (folder: string, { rows }: StoreBenchOptions, say: Sa
   const versity = lacksVersity() ? undefined : await startVersity('lakes');
   const own = versity ? undefined : await startBucketServer();
   const { endpoint } = versity ?? own!;
-  const measured = async (service: Service): Promise<{ load: number; cpu: number; warm: number; answers: string }> => {
+  const measured = async (
+    service: Service,
+  ): Promise<{ load: number; cpu: number; warm: number; warmCpu: number; answers: string }> => {
     const cpu = processorSecondsOf(service.process.pid!);
     const began = performance.now();
     await sent(`${service.address}/pool/p0/branch/main`, file);
@@ -131,15 +133,16 @@ const besideFolder = async (folder: string, { rows }: StoreBenchOptions, say: Sa
     const used = processorSecondsOf(service.process.pid!) - cpu;
     const answers: string[] = [];
     const times: number[] = [];
-    for (const [query] of queries) {
-      answers.push(await askQuery(service, query));
+    for (const [query] of queries) answers.push(await askQuery(service, query));
+    const before = processorSecondsOf(service.process.pid!);
+    for (const [query] of queries)
       for (let n = 0; n < warmRuns; n++) {
         const asked = performance.now();
         await askQuery(service, query);
         times.push(performance.now() - asked);
       }
-    }
-    return { load, cpu: used, warm: median(times), answers: answers.map(sortedLines).join('\n') };
+    const warmCpu = processorSecondsOf(service.process.pid!) - before;
+    return { load, cpu: used, warm: median(times), warmCpu, answers: answers.map(sortedLines).join('\n') };
   };
   try {
     const plain = await withService(join(folder, 'folder'), [], async (service) => {
@@ -152,6 +155,7 @@ const besideFolder = async (folder: string, { rows }: StoreBenchOptions, say: Sa
     say(`load of ${rows} records beside ${beside}, by the clock`, stored.load / plain.load, 'of the folder', '1.3');
     say('the same, processor of the service', stored.cpu / plain.cpu, 'of the folder', '1.3');
     say('warm queries, by the clock', stored.warm / plain.warm, 'of the folder', '1.1');
+    say('the same, processor of the service', stored.warmCpu / plain.warmCpu, 'of the folder', '1.1');
   } finally {
     await versity?.close();
     await own?.close();
@@ -163,6 +167,7 @@ const sortedLines = (text: string): string => text.split('\n').sort().join('\n')
 const coldQueries = async (folder: string, { rows }: StoreBenchOptions, say: Say): Promise<void> => {
   const server = await startBucketServer();
   const file = join(folder, 'events.ndjson');
+  if (!existsSync(file)) await writeEvents(file, rows);
   try {
     await withWriter(folder, { name: 'cold', endpoint: server.endpoint }, (service) =>
       sent(`${service.address}/pool/p0/branch/main`, file),
