@@ -146,14 +146,14 @@ describe('the events feed', () => {
     stream.close();
   });
   test('a merge tells what was merged, and with the names of the reference as the reference does', async () => {
-    const id = await create('e5');
-    const tip = await commit('e5', '{a:1}');
-    await service.ask('POST', '/pool/e5', { body: `{name:"kid \\"1\\"",commit:"${tip}"}` });
-    await service.ask('POST', '/pool/e5/branch/kid%20%221%22', { body: '{a:2}' });
+    const id = await create('merged');
+    const tip = await commit('merged', '{a:1}');
+    await service.ask('POST', '/pool/merged', { body: `{name:"kid \\"1\\"",commit:"${tip}"}` });
+    await service.ask('POST', '/pool/merged/branch/kid%20%221%22', { body: '{a:2}' });
     const formats = ['application/json', 'application/x-sup'];
     const own = await Promise.all(formats.map((accept) => subscribe('/events', { accept })));
     const theirs = await Promise.all(formats.map((accept) => subscribe('/events?names=superdb', { accept })));
-    const merged = await service.ask('POST', '/pool/e5/branch/main/merge/kid%20%221%22', {
+    const merged = await service.ask('POST', '/pool/merged/branch/main/merge/kid%20%221%22', {
       headers: { accept: 'application/json' },
     });
     const commitId = (JSON.parse(merged.body) as { readonly commit: string }).commit;
@@ -286,7 +286,7 @@ test('the JSON of every kind of event is what the writer makes of it, whatever t
         kind,
         poolId: 'ab'.repeat(20),
         branch,
-        ...(kind === 'pool-commit' && { commitId: '01'.repeat(20), parent: branch }),
+        ...(kind === 'pool-commit' && { commitId: '01'.repeat(20), parent: branch, child: branch }),
       };
       const written = Buffer.from(valueBytes(eventValue(event), 'json'))
         .toString()
