@@ -3,8 +3,10 @@ import { expect, test } from 'vitest';
 import { measureFiles, measureLoadTable } from './tables.ts';
 
 test('files and metadata of a table have all rows', { timeout: 120_000 }, async () => {
-  const files = await measureFiles(2_000);
-  expect(files).toMatchObject({ rows: 2_000, isRight: true });
-  expect(files.bytes).toBeGreaterThan(0);
+  for (const wanted of [{}, { mapping: 'variant', isMixed: true }] as const) {
+    const files = await measureFiles(2_000, wanted);
+    expect(files).toMatchObject({ rows: 2_000, isRight: true });
+    expect(files.bytes).toBeGreaterThan(0);
+  }
   expect(await measureLoadTable({ commits: 60, objects: 10 }, 2)).toMatchObject({ isRight: true });
 });

@@ -2,13 +2,18 @@
  * What pools as Iceberg tables cost: `npm run bench:tables -- --rows 1000000 --commits 10000 --objects 1000`.
  *
  * The files of so many rows: seconds of processors, the highest memory that the process had meanwhile, bytes beside
- * those of pyarrow (`ICEBERG_PYTHON`). Then LoadTable of a pool of so many commits, whose head has so many objects: when
+ * those that pyarrow writes of them with zstd (`ICEBERG_PYTHON`). `--mapping variant`: of that mapping; `--mixed`: a row
+ * has all but its time and its kind in one field, which is a record, a list or a text. Then LoadTable of a pool of so many commits, whose head has so many objects: when
  * nothing changed (304), and when each time a commit came. Times are printed, what is told is checked.
  */
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Mapping } from '../../src/iceberg/kinds.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { Id } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
@@ -28,7 +33,13 @@ export interface FileFigures {
   readonly residentMbBefore: number;
   readonly peakMb: number;
   readonly bytes: number;
+  /** Of what pyarrow writes of the same rows, where it is there. */
+  readonly partOfPyarrow?: number;
   readonly isRight: boolean;
+}
+export interface FilesWanted {
+  readonly mapping?: Mapping;
+  readonly isMixed?: boolean;
 }
 /** LoadTable: the time that the client waits, and that of processors of the service. */
 export interface LoadFigures {
@@ -71,15 +82,50 @@ const loadTable = async ({ address }: Service, etag?: string): Promise<LoadedTab
 const residentMb = (pid: number, name: 'VmHWM' | 'VmRSS'): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
+/** A row with all but its time and its kind in one field, whose values are of three kinds. */
+const mixedRow = (line: string): string => {
+  const { ts, kind, uid, ...rest } = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  const list = (): unknown => Object.values(rest).map((value) => (typeof value === 'string' ? value : [value]));
+  const text = (): unknown => rest['msg'] ?? null;
+  const event = kind === 'http' ? rest : kind === 'conn' ? list() : text();
+  return JSON.stringify({ ts, kind, uid, event });
+};
+const writeMixedEvents = async (path: string, rows: number): Promise<void> => {
+  const plain = `${path}.plain`;
+  await writeEvents(plain, rows);
+  const out = createWriteStream(path);
+  for await (const line of createInterface({ input: createReadStream(plain) }))
+    if (!out.write(`${mixedRow(line)}\n`)) await once(out, 'drain');
+  out.end();
+  await once(out, 'close');
+  rmSync(plain);
+};
+
+/** What pyarrow writes of the files of a lake's one table, in bytes; undefined where it is not there. */
+const pyarrowBytes = (lake: string): number | undefined => {
+  const python = process.env['ICEBERG_PYTHON'];
+  if (python === undefined || !existsSync(join(python, 'pyarrow'))) return undefined;
+  const found = spawnSync('python3', [script, join(lake, 'iceberg')], {
+    encoding: 'utf8',
+    env: { ...process.env, PYTHONPATH: python },
+  });
+  if (found.status !== 0) throw new Error(found.stderr);
+  return Number(found.stdout);
+};
+const script = fileURLToPath(new URL('tables.py', import.meta.url));
+
 /** Loads rows of the benchmark's kind, and has their files made by a service that was just started. */
-export const measureFiles = async (rows: number): Promise<FileFigures> => {
+export const measureFiles = async (
+  rows: number,
+  { mapping = 'typed', isMixed = false }: FilesWanted = {},
+): Promise<FileFigures> => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-tables-'));
   const lake = join(folder, 'lake');
   try {
     const path = join(folder, 'events.ndjson');
-    await writeEvents(path, rows);
+    await (isMixed ? writeMixedEvents : writeEvents)(path, rows);
     const loading = await startBuiltService({ lake });
-    await post(`${loading.address}/pool`, JSON.stringify(pool));
+    await post(`${loading.address}/pool`, JSON.stringify({ ...pool, iceberg_mapping: mapping }));
     const body = createReadStream(path) as unknown as RequestInit['body'];
     await post(`${loading.address}/pool/events/branch/main`, body, 'application/x-ndjson');
     await loading.stop();
@@ -95,7 +141,9 @@ export const measureFiles = async (rows: number): Promise<FileFigures> => {
       const peakMb = residentMb(pid, 'VmHWM');
       const { 'total-records': records, 'total-files-size': bytes } = table?.snapshots.at(-1)?.summary ?? {};
       const isRight = records === String(rows);
-      return { rows, seconds, residentMbBefore, peakMb, bytes: Number(bytes), isRight };
+      const pyarrow = pyarrowBytes(lake);
+      const partOfPyarrow = pyarrow === undefined ? {} : { partOfPyarrow: Number(bytes) / pyarrow };
+      return { rows, seconds, residentMbBefore, peakMb, bytes: Number(bytes), ...partOfPyarrow, isRight };
     } finally {
       await service.stop();
     }
@@ -224,7 +272,9 @@ const main = async (argv: readonly string[]): Promise<void> => {
     return at < 0 ? or : Number(argv[at + 1]);
   };
   const rows = option('rows', 1_000_000);
-  if (rows > 0) print('files of a table', await measureFiles(rows));
+  const mapping = argv[argv.indexOf('--mapping') + 1] === 'variant' ? 'variant' : 'typed';
+  const wanted = { mapping, isMixed: argv.includes('--mixed') } as const;
+  if (rows > 0) print(`files of a table, mapping ${mapping}`, await measureFiles(rows, wanted));
   const size = { commits: option('commits', 10_000), objects: option('objects', 1_000) };
   if (size.commits > 0) print('LoadTable', await measureLoadTable(size, 20));
 };
