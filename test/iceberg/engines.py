@@ -3,18 +3,19 @@ to read, and prints for each case the count of rows, the sum, the least and the 
 
     {"uri": "http://HOST/iceberg", "bucket": "http://HOST/lake", "key": "...", "column": "id", "cases": {"NAME": CASE}}
 
-A case of `sql` gives the rows of a statement (Spark alone), in which `{lake}` is the catalogue; one with `start` and `end`
-counts what came between two snapshots. A case of `lines` gives how many rows they read, typed as they are. Others have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
+A case of `sql` gives the rows of a statement (engines of Java), in which `{lake}` is the catalogue; one with `start` and
+`end` counts what came between two snapshots. A case of `lines` gives how many rows they read, typed as they are. Others
+have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
 `columns` gives the rows themselves, as text; one that is `whole` reads all, and gives the number of rows, and of each
-column how many of them have a value.
+column how many of them have a value (`variants`: columns that are some, or have some in them).
 """
 import json
 import os
 import sys
+import urllib.request
 from functools import lru_cache
 
-asked = json.load(sys.stdin)
-uri, bucket, key, column = asked["uri"], asked["bucket"], asked["key"], asked["column"]
+from asked import asked, bucket, column, ended, key, quoted, uri
 
 
 def read_by_python(lines):
@@ -50,15 +51,29 @@ def values_in(arrow):
 
 
 def by_pyarrow(case):
-    """The files alone, whose columns have the names that they have in there."""
+    """The files alone, whose columns have the names that they have in there: tables of variants are none to pyiceberg."""
     import io
 
     import pyarrow
     import pyarrow.parquet as pq
+    from pyarrow import fs
 
-    table = loaded(case)
-    paths = [task.file.file_path for task in table.scan().plan_files()]
-    files = [pq.read_table(io.BytesIO(table.io.new_input(path).open().read())) for path in paths]
+    request = urllib.request.Request(
+        f"{uri}/v1/lake/namespaces/lake/tables/{case['table']}", headers={"Authorization": f"Bearer {key}"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        answered = json.load(answer)
+    of = answered["config"]
+    store = fs.S3FileSystem(
+        endpoint_override=of["s3.endpoint"],
+        region=of["s3.region"],
+        access_key=of["s3.access-key-id"],
+        secret_key=of["s3.secret-access-key"],
+        session_token=of["s3.session-token"],
+    )
+    folder = answered["metadata"]["location"].removeprefix("s3://") + "/data"
+    infos = store.get_file_info(fs.FileSelector(folder))
+    files = [pq.read_table(io.BytesIO(store.open_input_file(info.path).read())) for info in infos]
     return values_in(pyarrow.concat_tables(files, promote_options="default"))
 
 
@@ -162,10 +177,6 @@ def attached(warehouse):
     return name
 
 
-def quoted(name, mark='"'):
-    return mark + name.replace(mark, mark * 2) + mark
-
-
 def by_duckdb(case):
     at = ""
     if "snapshot" in case:
@@ -173,6 +184,14 @@ def by_duckdb(case):
     if "ms" in case:
         at = f" AT (TIMESTAMP => to_timestamp({case['ms']} / 1000.0))"
     source = f"{attached(case['warehouse'])}.lake.{quoted(case['table'])}{at}"
+    if case.get("variants"):
+        # Each as a text, so that all of it is read: Arrow has no variants.
+        names = [row[0] for row in duck().execute(f"DESCRIBE {source}").fetchall()]
+        shown = [f"{quoted(n)}::varchar" if n in case["variants"] else quoted(n) for n in names]
+        rows, *counts = duck().execute(
+            f"SELECT count(*), {', '.join(f'count({each})' for each in shown)} FROM {source}"
+        ).fetchone()
+        return {"rows": rows, "columns": dict(zip(names, counts))}
     if "whole" in case:
         return values_in(duck().execute(f"FROM {source}").fetch_arrow_table())
     if "columns" in case:
@@ -222,97 +241,27 @@ def by_clickhouse(case):
     return rows if "columns" in case else [int(value) for value in rows[0]]
 
 
-@lru_cache
-def spark():
-    import glob
-
-    from pyspark.sql import SparkSession
-
-    jars = ",".join(glob.glob(os.environ["ICEBERG_SPARK"] + "/jars/*.jar"))
-    builder = SparkSession.builder.master("local[1]").config("spark.jars", jars).config("spark.ui.enabled", "false")
-    settings = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-    }
-    for setting, value in settings.items():
-        builder = builder.config(setting, value)
-    return builder.getOrCreate()
-
-
-@lru_cache
-def spark_catalogue(warehouse):
-    name = f"c{spark_catalogue.cache_info().currsize}"
-    settings = {
-        "": "org.apache.iceberg.spark.SparkCatalog",
-        ".type": "rest",
-        ".uri": uri,
-        ".warehouse": warehouse,
-        ".credential": f"me:{key}",
-        ".oauth2-server-uri": f"{uri}/v1/oauth/tokens",
-        ".io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
-        ".header.X-Iceberg-Access-Delegation": "vended-credentials",
-    }
-    for end, value in settings.items():
-        spark().conf.set(f"spark.sql.catalog.{name}{end}", value)
-    return name
-
-
-def by_spark(case):
-    lake = spark_catalogue(case["warehouse"])
-    if "sql" in case:
-        return [list(row) for row in spark().sql(case["sql"].replace("{lake}", lake)).collect()]
-    source = f"{lake}.lake.{quoted(case['table'], '`')}"
-    if "start" in case:
-        reader = spark().read.format("iceberg").option("start-snapshot-id", str(case["start"]))
-        return reader.option("end-snapshot-id", str(case["end"])).load(source).count()
-    at = ""
-    if "ref" in case:
-        at = f" VERSION AS OF '{case['ref']}'"
-    if "snapshot" in case:
-        at = f" VERSION AS OF {case['snapshot']}"
-    if "ms" in case:
-        at = f" TIMESTAMP AS OF timestamp_millis({case['ms']})"
-    if "whole" in case:
-        frame = spark().sql(f"SELECT * FROM {source}")
-        names, rows = frame.columns, frame.collect()
-        counts = [sum(row[i] is not None for row in rows) for i in range(len(names))]
-        return {"rows": len(rows), "columns": dict(zip(names, counts))}
-    if "columns" in case:
-        names = ", ".join(f"cast({quoted(name, '`')} AS string)" for name in case["columns"])
-        return [list(map(str, row)) for row in spark().sql(f"SELECT {names} FROM {source}{at}").collect()]
-    columns = f"count(*), sum({column}), min({column}), max({column})"
-    return list(spark().sql(f"SELECT {columns} FROM {source}{at}").collect()[0])
-
-
-def read_by_spark(lines):
-    import shlex
-
-    command, statement = lines.split("\n---\n")
-    words = shlex.split(command.replace("\\\n", " "))
-    # A session of its own, so that its catalogue is another one of the same name.
-    session = spark().newSession()
-    for option, setting in zip(words, words[1:]):
-        if option == "--conf":
-            session.conf.set(*setting.split("=", 1))
-    return session.sql(statement.rstrip(";")).count()
-
-
 read = {
-    "spark": by_spark,
     "pyarrow": by_pyarrow,
     "pyiceberg": by_pyiceberg,
     "polars": by_polars,
     "daft": by_daft,
     "duckdb": by_duckdb,
     "chdb": by_clickhouse,
-}[sys.argv[1]]
-read_lines = {"duckdb": read_by_duckdb, "chdb": read_by_clickhouse, "spark": read_by_spark}.get(sys.argv[1], read_by_python)
+}
+read_lines = {"duckdb": read_by_duckdb, "chdb": read_by_clickhouse}
+if sys.argv[1] in ("spark", "trino"):
+    import java_engines as java
+
+    read |= {"spark": java.by_spark, "trino": java.by_trino}
+    read_lines |= {"spark": java.read_by_spark, "trino": java.read_by_trino}
+read_case, read_as_typed = read[sys.argv[1]], read_lines.get(sys.argv[1], read_by_python)
 for name, case in asked["cases"].items():
     try:
-        answer = read_lines(case["lines"]) if "lines" in case else read(case)
+        answer = read_as_typed(case["lines"]) if "lines" in case else read_case(case)
     except Exception as error:
         answer = f"{type(error).__name__}: {error}"
     print(json.dumps([name, answer]), flush=True)
+for end in ended:
+    end()
 os._exit(0)

@@ -7,21 +7,33 @@ import { fileURLToPath } from 'node:url';
 const folder = process.env['ICEBERG_PYTHON'] ?? '';
 const script = fileURLToPath(new URL('engines.py', import.meta.url));
 
-/** How the manual calls an engine, and whether it reads a branch or a tag by name. */
+/**
+ * How the manual calls an engine, whether it reads a branch or a tag by name, and tables with columns of variants.
+ * `folder`: the variable that says where an engine of Java is, which takes its time and is for `npm run engines`.
+ */
 export const engines = {
-  pyiceberg: { name: 'pyiceberg', refs: true, needs: ['pyiceberg', 'pyarrow'] },
-  duckdb: { name: 'DuckDB', refs: false, needs: ['duckdb', 'duckdb_extension_iceberg', 'duckdb_extension_avro'] },
-  polars: { name: 'Polars', refs: true, needs: ['polars', 'pyiceberg'] },
-  daft: { name: 'Daft', refs: true, needs: ['daft', 'pyiceberg'] },
-  chdb: { name: 'ClickHouse (chDB)', refs: false, needs: ['chdb'] },
-  spark: { name: 'Spark', refs: true, needs: [] },
+  pyiceberg: { name: 'pyiceberg', refs: true, variants: false, isJava: false, needs: ['pyiceberg', 'pyarrow'] },
+  duckdb: {
+    name: 'DuckDB',
+    refs: false,
+    variants: true,
+    isJava: false,
+    needs: ['duckdb', 'duckdb_extension_iceberg', 'duckdb_extension_avro'],
+  },
+  polars: { name: 'Polars', refs: true, variants: false, isJava: false, needs: ['polars', 'pyiceberg'] },
+  daft: { name: 'Daft', refs: true, variants: false, isJava: false, needs: ['daft', 'pyiceberg'] },
+  chdb: { name: 'ClickHouse (chDB)', refs: false, variants: false, isJava: false, needs: ['chdb'] },
+  spark: { name: 'Spark', refs: true, variants: true, isJava: true, needs: [] },
+  trino: { name: 'Trino', refs: true, variants: false, isJava: true, needs: [] },
 } as const;
 export type Engine = keyof typeof engines;
-/** Java takes its time: Spark is for `npm run engines`, with a folder of its own. */
-const sparkFolder = process.env['ICEBERG_SPARK'] ?? '';
+const javaFolders: Partial<Record<Engine, string>> = {
+  spark: process.env['ICEBERG_SPARK'] ?? '',
+  trino: process.env['ICEBERG_TRINO'] ?? '',
+};
 export const lacks = (engine: Engine): boolean =>
-  engine === 'spark'
-    ? sparkFolder === ''
+  engines[engine].isJava
+    ? javaFolders[engine] === ''
     : process.env['NO_SKIPS'] === undefined && !engines[engine].needs.every((name) => existsSync(join(folder, name)));
 
 /** Where a service is, and what opens it. */
@@ -39,8 +51,9 @@ export const readBy = (
     const child = spawn('python3', [script, engine], {
       env: {
         ...process.env,
-        PYTHONPATH: engine === 'spark' ? sparkFolder : folder,
+        PYTHONPATH: engine === 'spark' ? javaFolders.spark : folder,
         PYTHONWARNINGS: 'ignore',
+        PYTHONDONTWRITEBYTECODE: '1',
         DO_NOT_TRACK: '1',
       },
     });
