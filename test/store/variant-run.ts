@@ -1,10 +1,11 @@
 /**
  * `npm run test:bucket [URL] [FILES]`: the tests of recorded cases and exchanges, endpoints, clients, laws and pages with
  * their lakes in a bucket (support/test-store.ts): of a small store in each process, or of the store at URL, which has a
- * bucket `lakes` and the user `key`, `secret`; with `versitygw` of one that is started for it.
+ * bucket `lakes` and the user `key`, `secret`; with `versitygw` or `moto` of one that is started for it.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { startMoto } from '../support/moto.ts';
 import { startVersity } from '../support/versitygw.ts';
 
 const files = [
@@ -21,12 +22,17 @@ const files = [
   'test/laws',
   'test/browser',
 ];
+/** In the region that the tests' lakes are signed for. */
+const stores: Readonly<Record<string, () => Promise<{ endpoint: string; close: () => Promise<void> }>>> = {
+  versitygw: () => startVersity('lakes', 'us-east-1'),
+  moto: () => startMoto('lakes'),
+};
 const [where = '', ...chosen] = process.argv.slice(2).sort((a, b) => Number(isStore(b)) - Number(isStore(a)));
 function isStore(word: string): boolean {
-  return word === 'versitygw' || word.startsWith('http');
+  return word in stores || word.startsWith('http');
 }
-const versity = where === 'versitygw' ? await startVersity('lakes') : undefined;
-const store = versity?.endpoint ?? (isStore(where) ? where : 'memory');
+const started = await stores[where]?.();
+const store = started?.endpoint ?? (isStore(where) ? where : 'memory');
 const named = isStore(where) || where === '' ? chosen : [where, ...chosen];
 const child = spawn('npx', ['vitest', 'run', ...(named.length > 0 ? named : files)], {
   cwd: fileURLToPath(new URL('../../', import.meta.url)),
@@ -34,4 +40,4 @@ const child = spawn('npx', ['vitest', 'run', ...(named.length > 0 ? named : file
   env: { ...process.env, LAKE_TEST_STORE: store },
 });
 process.exitCode = await new Promise<number>((resolve) => child.once('exit', (status) => resolve(status ?? 1)));
-await versity?.close();
+await started?.close();

@@ -13,14 +13,17 @@ const program = process.env['VERSITYGW'] ?? 'versitygw';
 export const lacksVersity = (): boolean => spawnSync(program, ['--version'], { stdio: 'ignore' }).status !== 0;
 
 /** Starts it with a bucket of this name; its user is `key`, `secret`. */
-export const startVersity = async (bucket: string): Promise<{ endpoint: string; close: () => Promise<void> }> => {
+export const startVersity = async (
+  bucket: string,
+  region = 'eu-central-1',
+): Promise<{ endpoint: string; close: () => Promise<void> }> => {
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'lake-versity-'));
   mkdirSync(join(folder, 'data', bucket), { recursive: true });
   const user = ['--access', 'key', '--secret', 'secret'];
   const child: ChildProcess = spawn(
     program,
-    [...user, '--region', 'eu-central-1', '--port', `127.0.0.1:${port}`, 'posix', join(folder, 'data')],
+    [...user, '--region', region, '--port', `127.0.0.1:${port}`, 'posix', join(folder, 'data')],
     { stdio: 'ignore' },
   );
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
