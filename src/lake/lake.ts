@@ -422,8 +422,7 @@ class OpenLake implements Lake {
     const name = newName.normalize('NFC');
     if (name === '') throw new LakeError('pool-name-missing');
     checkNotReserved('pool', name);
-    const { id: poolId, name: before } = this.face(reference).config;
-    if (name !== before) await this.submit({ kind: 'rename pool', poolId, name });
+    await this.submit({ kind: 'rename pool', poolId: this.face(reference).config.id, name });
   }
   async setPool(reference: string, { iceberg, icebergMapping, identity }: PoolSettings): Promise<void> {
     const settings: PoolSettings = {

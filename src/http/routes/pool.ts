@@ -119,7 +119,7 @@ export const poolRoutes: readonly Route[] = [
     silent: true,
     params: poolParams,
     description:
-      'Its id, its branches and its data stay. What is not named stays as it is, and the name that it has changes nothing. The records of `main` are then looked at for double identities in the background; `GET /pool/{pool}/identity` tells what was found.',
+      'Its id, its branches and its data stay. What is not named stays as it is, and so does its own name beside other settings. The records of `main` are then looked at for double identities in the background; `GET /pool/{pool}/identity` tells what was found.',
     body: PoolChange,
     examples: {
       'A new name': { name: 'films' },
@@ -150,8 +150,9 @@ export const poolRoutes: readonly Route[] = [
       const isSet = mode !== undefined || mapping !== undefined || identity !== undefined;
       if (!name && (name !== undefined || !isSet)) throw new LakeError('pool-name-missing');
       if (name) checkName('pool', name, config.nameBytesMax);
-      const { id } = lake.pool(call.params.pool).config;
-      if (name) await lake.renamePool(base62(id), name);
+      const { id, name: before } = lake.pool(call.params.pool).config;
+      // Its own name alone is a conflict, as SuperDB has it; beside settings it names the pool that they are for.
+      if (name && !(isSet && name.normalize('NFC') === before)) await lake.renamePool(base62(id), name);
       if (isSet)
         await lake.setPool(base62(id), {
           ...(mode && { iceberg: mode }),

@@ -58,14 +58,14 @@ describe('pools', () => {
     });
   });
 
-  test('rename keeps id, time and data; a taken name is a conflict, the own name changes nothing', async () => {
+  test('rename keeps id, time and data; a taken name is a conflict, the own name too', async () => {
     const lake = await openTestLake();
     const pool = await newPool(lake, 'a');
     const before = pool.config;
     await newPool(lake, 'b');
     await pool.load('main', [inlineObject(1)]);
     expect((await failure(lake.renamePool('a', 'b'))).text).toBe('b: pool already exists');
-    await lake.renamePool('a', 'a');
+    expect((await failure(lake.renamePool('a', 'a'))).text).toBe('a: pool already exists');
     await lake.renamePool('a', 'c');
     expect(lake.pool('c').config).toEqual({ ...before, name: 'c' });
     expect(() => lake.pool('a')).toThrow('a: pool not found');
