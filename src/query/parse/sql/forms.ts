@@ -56,12 +56,18 @@ function parseArrayForm(s: Scanner): Expr | undefined {
   return undefined;
 }
 
+/** Past the name and the bracket behind it. */
+const opensCall = (s: Scanner, name: string): boolean => {
+  s.pos += name.length;
+  s.skip();
+  s.nestings++;
+  return s.take('(');
+};
+
 /** `OVERLAY(s PLACING t FROM start [FOR length])`; with commas it is a call like any other. */
 function parseOverlay(s: Scanner): Expr | undefined {
   const start = s.pos;
   const args: Expr[] = [];
-  s.pos += 'overlay'.length;
-  s.skip();
   const callee = {
     kind: 'name',
     text: 'overlay',
@@ -74,9 +80,8 @@ function parseOverlay(s: Scanner): Expr | undefined {
     if (found) args.push(found);
     return found !== undefined;
   };
-  s.nestings++;
   const isWhole =
-    s.take('(') &&
+    opensCall(s, 'overlay') &&
     argument() &&
     s.spaceKeyword('placing') &&
     argument() &&
@@ -93,10 +98,7 @@ const trimmers = { both: 'trim', leading: 'ltrim', trailing: 'rtrim' } as const;
 /** `TRIM([BOTH | LEADING | TRAILING] [characters] FROM s)`; with commas it is a call like any other. */
 function parseTrim(s: Scanner): Expr | undefined {
   const start = s.pos;
-  s.pos += 'trim'.length;
-  s.skip();
-  s.nestings++;
-  if (s.take('(')) {
+  if (opensCall(s, 'trim')) {
     s.skip();
     const word = (['both', 'leading', 'trailing'] as const).find((side) => isAhead(s, sides[side]) && s.keyword(side));
     if (word) s.skip();
@@ -122,10 +124,7 @@ const sides = {
 /** `REGEXP_SPLIT_TO_TABLE(s, pattern)`: the parts of the text, each in a row of its own. */
 function parseSplitRows(s: Scanner): Expr | undefined {
   const start = s.pos;
-  s.pos += 'regexp_split_to_table'.length;
-  s.skip();
-  s.nestings++;
-  if (s.take('(')) {
+  if (opensCall(s, 'regexp_split_to_table')) {
     s.skip();
     const args = parseArgs(s) ?? [];
     if (s.takeNext(')')) {
