@@ -187,13 +187,10 @@ interface FilterPlan {
   readonly pruner?: Pruner;
 }
 
-/** Text of the error for a delete-where that is no single filter. */
-export const notOneFilter = 'invalid delete where query: must be a single filter operation';
-
 /**
  * Compiles the text of a delete-where: one filter (`where` may be left out) over the rows of a pool, or any expression,
  * such as `true` or a field's name, which alone is no operator. @throws CompileError also for what parses but is no
- * single filter; that fault has the text `notOneFilter` and no place.
+ * single filter; that fault is about `not-one-filter` and has no place.
  */
 export const compileFilter = async (text: string, environment: CompileEnvironment): Promise<FilterPlan> => {
   try {
@@ -202,7 +199,7 @@ export const compileFilter = async (text: string, environment: CompileEnvironmen
     // It is an operator, and no expression alone.
     if (
       fault instanceof CompileError &&
-      fault.errors[0]?.message === notOneFilter &&
+      fault.errors[0]?.about === 'not-one-filter' &&
       parse(text).ops[0]?.kind !== 'expr-op'
     )
       throw fault;
@@ -217,7 +214,14 @@ const compileOneFilter = async (text: string, environment: CompileEnvironment): 
   const { functions, warnings, ...plan } = await compileOverRows(text, environment);
   const [filter, ...rest] = plan.ops ?? [];
   if (filter?.kind !== 'filter' || rest.length > 0)
-    throw new CompileError([{ message: notOneFilter, start: -1, end: -1 }]);
+    throw new CompileError([
+      {
+        message: 'invalid delete where query: must be a single filter operation',
+        start: -1,
+        end: -1,
+        about: 'not-one-filter',
+      },
+    ]);
   const pruner = prunerOf(filter.expr);
   return { expr: filter.expr, functions, ...(warnings && { warnings }), ...(pruner && { pruner }) };
 };
@@ -366,11 +370,12 @@ interface PutPlan {
   readonly warnings?: readonly string[];
 }
 
-/** Text of the error for an update's `put` that is no list of assignments. */
-export const notAssignments = 'invalid put of an update: must be assignments such as a:=1, b:=a+1';
 const putWord = 'put ';
 
-/** Compiles the assignments of an update. @throws CompileError also for what is more than assignments */
+/**
+ * Compiles the assignments of an update. @throws CompileError also for what is more than assignments; that fault is about
+ * `not-assignments`
+ */
 export const compilePut = async (text: string, environment: CompileEnvironment): Promise<PutPlan> => {
   const { ops, ...rest } = await compileOverRows(putWord + text, environment).catch((fault: unknown) => {
     if (!(fault instanceof CompileError)) throw fault;
@@ -387,6 +392,13 @@ export const compilePut = async (text: string, environment: CompileEnvironment):
   });
   const [put, ...others] = ops ?? [];
   if (put?.kind !== 'put' || others.length > 0)
-    throw new CompileError([{ message: notAssignments, start: -1, end: -1 }]);
+    throw new CompileError([
+      {
+        message: 'invalid put of an update: must be assignments such as a:=1, b:=a+1',
+        start: -1,
+        end: -1,
+        about: 'not-assignments',
+      },
+    ]);
   return { assignments: put.assignments, ...rest };
 };

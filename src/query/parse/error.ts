@@ -20,8 +20,11 @@ export interface CompileFault {
   /** What it is about, where later steps of the analysis have to know. */
   readonly about?: FaultSubject;
 }
-/** `dynamic-column`: a bare name in a join of tables whose columns are not known. */
-export type FaultSubject = 'window' | 'dynamic-column';
+/**
+ * `dynamic-column`: a bare name in a join of tables whose columns are not known. `not-one-filter`, `not-assignments`: it
+ * compiles, but is no delete-where, or no `put` of an update.
+ */
+export type FaultSubject = 'window' | 'dynamic-column' | 'not-one-filter' | 'not-assignments';
 
 /** A text that a query is made of; `name` is the file's, absent for text of the command line or a request. */
 export interface QuerySource {

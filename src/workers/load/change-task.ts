@@ -22,7 +22,7 @@ import { type ObjectReader, projectionOf } from '../../lake/objects/reader.ts';
 import { openReader } from '../../lake/scan/input.ts';
 import { keyRange } from '../../lake/scan/range.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
-import { compileChange, compileFilter, compilePut, notAssignments, notOneFilter } from '../../query/analyze.ts';
+import { compileChange, compileFilter, compilePut } from '../../query/analyze.ts';
 import { CompileError } from '../../query/parse/error.ts';
 import type { Assignment, CompileEnvironment, FieldPath, PlanFunction, Pruner } from '../../query/plan/plan.ts';
 import { literal } from '../../query/plan/walk.ts';
@@ -155,7 +155,7 @@ const filterOf = async (
     const matches = compileAlone(expr, functions, context);
     return { filter: { matches, ...(pruner && { pruner }) }, ...(warnings && { warnings }) };
   } catch (error) {
-    if (error instanceof CompileError && error.errors[0]?.message === notOneFilter)
+    if (error instanceof CompileError && error.errors[0]?.about === 'not-one-filter')
       throw new LakeError(invalid, {}, { cause: error });
     throw error;
   }
@@ -169,7 +169,7 @@ const putOf = async (
     return { put: compiledPut(assignments, functions, context), ...(warnings && { warnings }) };
   } catch (error) {
     if (!(error instanceof CompileError)) throw error;
-    if (error.errors[0]?.message === notAssignments) throw new LakeError('update-put-invalid', {}, { cause: error });
+    if (error.errors[0]?.about === 'not-assignments') throw new LakeError('update-put-invalid', {}, { cause: error });
     // The text whose places they are: faults of the filter are shown in that one.
     throw fromWire(toWire(error, text));
   }
