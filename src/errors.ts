@@ -480,6 +480,9 @@ export const errorTable = {
   'compact-few': bad('compact: two or more source objects required'),
   'compact-alone': bad('compact: object {object} {is}: two or more source objects required'),
   'window-offset': bad('window: frame offset must be a number that is not negative, got {value}'),
+  'window-key': bad(
+    'window: the ORDER BY key of RANGE with an offset must be a number, a duration or a time (beside an interval also a time of day such as 12:30:00), got {value}',
+  ),
   'query-missing': bad(
     'query text is missing: send {"query":"from POOL"}, or {"head":{"pool":"POOL"}} for all its data',
   ),

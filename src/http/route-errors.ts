@@ -111,6 +111,7 @@ export const queryTextErrors: Codes = [
   'query-argument',
   'subquery-rows',
   'window-offset',
+  'window-key',
 ];
 /** Of a lake in a bucket. */
 const storeFaults: Codes = ['store-unreachable', 'store-refused', 'store-corrupt'];

@@ -6,8 +6,10 @@
  * searching. Those that differ from row to row are in offsets.ts.
  */
 import type { FrameEdge, WindowFrame } from '../../query/plan/plan.ts';
+import { types } from '../../vectors/type.ts';
+import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { fillCurrent, numbersOf } from './keys.ts';
+import { distancesOf, fillCurrent } from './keys.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { spanType } from '../../vectors/spans.ts';
 import { fillVarying } from './offsets.ts';
@@ -61,7 +63,7 @@ const fill = (
     else if (edge.offset.type === spanType)
       // Months have no length: no frame is a shift of the one before.
       fillVarying(out, segment, unit, steps, side, constantOf(edge.offset, segment.length));
-    else fillRange(out, segment, edge.offset.data as number | bigint, steps, side);
+    else fillRange(out, segment, edge.offset, steps, side);
   }
 };
 
@@ -94,11 +96,12 @@ const fillGroups = (
   }
 };
 
-/** Rows whose key is no number (null, NaN, text) see their peers alone. */
-const fillRange = (out: Uint32Array, segment: Segment, offset: number | bigint, steps: 1 | -1, side: Side): void => {
+/** Rows whose key is nowhere (null, NaN) see their peers alone. */
+const fillRange = (out: Uint32Array, segment: Segment, distance: Value, steps: 1 | -1, side: Side): void => {
+  const offset = distance.data as number | bigint;
   fillCurrent(out, segment, false, side);
   const { partitionStarts } = segment;
-  const keys = numbersOf(segment.keys[0]);
+  const keys = distancesOf(segment.keys[0], distance.type === types.duration);
   if (!keys) return;
   const { values, valid } = keys;
   const ascending = segment.directions[0].order === 'asc';

@@ -1,13 +1,13 @@
 /** Edges of frames by offsets that differ from row to row: each is looked for by itself. */
 import { LakeError } from '../../errors.ts';
-import { isInteger, isFloat, types } from '../../vectors/type.ts';
+import { type Type, isInteger, isFloat, types } from '../../vectors/type.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { type TimeSpan, lengthOfSpan, spanOf, spanRecord } from '../../vectors/spans.ts';
-import { underValue } from '../../vectors/value.ts';
+import { type TimeSpan, lengthOfSpan, spanOf, spanRecord, spanValue } from '../../vectors/spans.ts';
+import { nullValue, underValue } from '../../vectors/value.ts';
 import { type NumberArray, type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WindowFrame } from '../../query/plan/plan.ts';
 import { movedBy } from '../expressions/sql/spans.ts';
-import { fillCurrent, numbersOf } from './keys.ts';
+import { distancesOf, fillCurrent } from './keys.ts';
 import type { Segment, Side } from './segment.ts';
 
 type Steps = 1 | -1;
@@ -50,10 +50,10 @@ const offsetAt = (offsets: Vector, row: number, isWhole: boolean): number | bigi
   return data as number | bigint;
 };
 
-/** Rows whose key is no number see their peers alone. */
+/** Rows whose key is nowhere (null, NaN) see their peers alone. */
 const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side, offsets: Vector): void => {
   fillCurrent(out, segment, false, side);
-  const keys = numbersOf(segment.keys[0]);
+  const keys = distancesOf(segment.keys[0], areIntervals(offsets));
   if (!keys) return;
   const { values, valid } = keys;
   const isAscending = segment.directions[0].order === 'asc';
@@ -73,17 +73,27 @@ const fillRange = (out: Uint32Array, segment: Segment, steps: Steps, side: Side,
     const by = span ?? offsetAt(offsets, i, false);
     if (valid[i] !== 1) continue;
     const way = isAscending ? steps : (-steps as Steps);
-    const bound = typeof by === 'object' ? movedKey(segment.keys[0], i, by, way, offsets) : boundOf(values[i], by, way);
+    const bound =
+      typeof by === 'object'
+        ? movedKey(underValue(valueAt(segment.keys[0], i)).type, values[i], by, way)
+        : boundOf(values[i], by, way);
     out[i] = firstBehind(values, bound, { from, to, isAscending, side });
   }
 };
 
-/** A time goes by the calendar, a duration by thirty days a month; beyond the times there are is behind all of them. */
-const movedKey = (keys: Vector, row: number, span: TimeSpan, steps: Steps, offsets: Vector): number | bigint => {
-  const { type, data } = underValue(valueAt(keys, row));
-  if (type === types.time) return movedBy(data as number | bigint, span, steps) ?? steps * Infinity;
-  if (type === types.duration) return BigInt(data as number | bigint) + BigInt(steps) * lengthOfSpan(span);
-  throw new LakeError('window-offset', { value: supText(valueAt(offsets, row)) });
+/** Whether the offsets are intervals; those of a frame are of one kind. */
+const areIntervals = (offsets: Vector): boolean => {
+  const type = offsets.length > 0 ? underValue(valueAt(offsets, 0)).type : types.null;
+  return type === types.duration || type === spanRecord;
+};
+/**
+ * A time goes by the calendar, a duration or a time of day by thirty days a month; beyond the times there are is behind
+ * all of them. @throws window-offset beside a number
+ */
+const movedKey = (type: Type, key: number | bigint, span: TimeSpan, steps: Steps): number | bigint => {
+  if (type === types.time) return movedBy(key, span, steps) ?? steps * Infinity;
+  if (type === types.duration || type === types.string) return BigInt(key) + BigInt(steps) * lengthOfSpan(span);
+  throw new LakeError('window-offset', { value: supText(spanValue(span) ?? nullValue) });
 };
 const boundOf = (key: number | bigint, by: number | bigint, steps: Steps): number | bigint =>
   typeof key === 'bigint' && (typeof by === 'bigint' || Number.isInteger(by))

@@ -301,6 +301,11 @@ export class SqlWindows {
     );
   }
 
+  /** Whether some values may be texts, as times of day are. */
+  #isText(e: PlanExpr): boolean {
+    return alternatives(this.#a.typeOfExpr(e, this.#source.rowType())).includes(types.string);
+  }
+
   #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
     const [partition] = spec.partitionBy;
     const [order] = spec.orderBy;
@@ -361,7 +366,7 @@ export class SqlWindows {
     const offset = this.#a.constant(lowered);
     if (this.#a.faults.length > before) return { kind: 'current' };
     if (!offset) {
-      if (unit === 'range') this.#checkRangeKey(bound.offset, order);
+      if (unit === 'range') this.#checkRangeKey(bound.offset, order, true);
       return { kind, argument: offsets.push(lowered) - 1 };
     }
     if (unit === 'range') return { kind, offset: this.#rangeOffset(offset.value, bound.offset, order) };
@@ -377,7 +382,7 @@ export class SqlWindows {
     const span = isNumber ? undefined : spanOf(offset);
     const isForward = isNumber ? Number(data) >= 0 : span !== undefined && lengthOfSpan(span) >= 0n;
     if (!isForward) this.#a.fault('offset of RANGE must be a number or an interval that is not negative', place);
-    this.#checkRangeKey(place, order);
+    this.#checkRangeKey(place, order, !isNumber);
     const [key] = order;
     if (!key || !isForward) return offset;
     if (isInteger(type) && isDate(key.expr)) return spanValue({ months: 0, days: Number(data), nanos: 0n }) ?? offset;
@@ -390,11 +395,11 @@ export class SqlWindows {
     return offset;
   }
 
-  #checkRangeKey(place: Span, order: readonly SortKey[]): void {
+  #checkRangeKey(place: Span, order: readonly SortKey[], byInterval: boolean): void {
     const [key] = order;
     if (!key || order.length > 1)
       return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
-    if (!this.#isNumeric(key.expr))
+    if (!this.#isNumeric(key.expr) && !(byInterval && this.#isText(key.expr)))
       this.#a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
   }
 

@@ -78,3 +78,13 @@ test.each(['{id:1,p:-1}', '{id:1,p:null}', '{id:1,p:1.5}', '{id:1}'])(
     });
   },
 );
+
+test.each([
+  ["interval '1 hour'", '{x:"9:30"}'],
+  ["interval '1 hour'", '{x:true}'],
+  ['1', '{x:1} {x:"12:00:00"}'],
+  ['d', '{x:[1],d:1}'],
+])('a sort key that nothing can be added to ends the query: RANGE %s over %s', async (offset, input) => {
+  const query = `select count(*) over (order by x range between ${offset} preceding and current row) as n`;
+  await expect(runQuery(query, input)).rejects.toMatchObject({ code: 'window-key' });
+});
