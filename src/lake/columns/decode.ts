@@ -124,6 +124,7 @@ export type Column =
   | { readonly form: 'named'; readonly rows: number; readonly name: string; readonly inner: Column };
 
 type RecordColumn = Extract<Column, { form: 'record' }>;
+export type DynamicColumn = Extract<Column, { form: 'dynamic' }>;
 /** Where fields of a name were last: blocks have the same ones in the same places, and wide rows have many. */
 const places = new Map<string, number>();
 const placesMax = 4096;
@@ -451,8 +452,8 @@ export const visitSegments = (column: Column, visit: SegmentVisitor): void => {
 };
 
 /** The segment of a mixed column's tags, unless they are known. */
-export const visitTags = (column: Extract<Column, { form: 'dynamic' }>, visit: SegmentVisitor): void => {
-  if (column.tags.segment && !visit.known(column.parts)) visit.segment(column.tags.segment);
+export const visitTags = ({ tags: { segment } }: DynamicColumn, visit: SegmentVisitor): void => {
+  if (segment && !visit.known(segment)) visit.segment(segment);
 };
 
 /**
@@ -587,19 +588,20 @@ export const owned = (value: unknown): unknown => {
 /** A dictionary's values are its reader's. */
 const ownBytes = (v: Vector): number => (v.form === 'dictionary' ? v.codes.byteLength : sizeOf(v));
 
-/** The part of each row of a mixed column, and its place in it. */
+/**
+ * The part of each row of a mixed column, and its place in it. They are kept by the segment of the tags, which a column
+ * has in common with what is projected of it: kept by its parts they were decoded in each scan that wants few fields.
+ */
 export const decodeTags = (
-  column: Extract<Column, { form: 'dynamic' }>,
+  { tags: codes, rows, parts }: DynamicColumn,
   source: SegmentSource,
-): { readonly tags: Uint32Array; readonly slots: Uint32Array } =>
-  source.decoded(
-    column.parts,
-    () => {
-      const tags = innerCodes(column.tags, column.rows, source);
-      return { tags, slots: slotsOf(tags, column.rows, column.parts.length) };
-    },
-    () => column.rows * 8,
-  );
+): { readonly tags: Uint32Array; readonly slots: Uint32Array } => {
+  const make = (): { readonly tags: Uint32Array; readonly slots: Uint32Array } => {
+    const tags = innerCodes(codes, rows, source);
+    return { tags, slots: slotsOf(tags, rows, parts.length) };
+  };
+  return codes.segment ? source.decoded(codes.segment, make, () => rows * 8) : make();
+};
 
 /** Each member's rows are stored in row order. */
 const slotsOf = (tags: Uint32Array, rows: number, members: number): Uint32Array => {

@@ -298,6 +298,36 @@ export const rowsOfSlots = (tags: Uint32Array, tag: number, slots: Selection): U
   }
   return out.subarray(0, n);
 };
+/** Rows of a part of a mixed column that pass, by their places in it; how many it has. */
+export interface PartSelection {
+  readonly rows: number;
+  readonly passing: Selection;
+}
+/** Rows, among those that earlier tests left, that pass in the part where they are. */
+export const rowsOfParts = (
+  { tags, slots }: { readonly tags: Uint32Array; readonly slots: Uint32Array },
+  parts: readonly PartSelection[],
+  { rows, prior }: Candidates,
+): Uint32Array => {
+  const starts = new Uint32Array(parts.length);
+  const passes = new Uint8Array(rows);
+  let start = 0;
+  for (const [tag, part] of parts.entries()) {
+    starts[tag] = start;
+    const { passing } = part;
+    if (!passing) passes.fill(1, start, start + part.rows);
+    else for (let k = 0; k < passing.length; k++) passes[start + passing[k]!] = 1;
+    start += part.rows;
+  }
+  const out = new Uint32Array(prior?.length ?? rows);
+  let n = 0;
+  for (let k = 0; k < out.length; k++) {
+    const i = prior ? prior[k]! : k;
+    out[n] = i;
+    n += passes[starts[tags[i]!]! + slots[i]!]!;
+  }
+  return out.subarray(0, n);
+};
 /** Rows that are in both. */
 export const both = (a: Selection, b: Selection): Selection => {
   if (!a || !b) return a ?? b;

@@ -40,15 +40,7 @@ import { mayHold } from '../columns/membership.ts';
 import { type SearchedText, mayContain, pairsOf } from '../columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from '../columns/prune.ts';
 import type { Selection } from '../columns/select.ts';
-import {
-  type KnownValues,
-  type StoredTest,
-  type TestPlan,
-  costOf,
-  planned,
-  selected,
-  visitPlan,
-} from '../columns/stored-tests.ts';
+import { type KnownValues, type StoredTest, passedBy, testSteps, visitStep } from '../columns/stored-tests.ts';
 import {
   type SummaryRequest,
   type SummaryStep,
@@ -341,15 +333,10 @@ export class ObjectReader {
   }
   /** The same of what `passing` reads; false: it takes more than what is stored. */
   fetchTests(block: number, part: Column, tests: readonly StoredTest[]): boolean {
-    const plans: TestPlan[] = [];
-    for (const test of tests) {
-      const plan = planned(part, test);
-      if (!plan) return false;
-      if (plan.kind === 'none') return true;
-      if (plan.kind !== 'all') plans.push(plan);
-    }
+    const steps = testSteps(part, tests, []);
+    if (!steps || steps === 'none') return steps !== undefined;
     this.fetchNodes(block, (visitor) => {
-      for (const plan of plans) visitPlan(plan, visitor);
+      for (const step of steps) visitStep(step, visitor);
     });
     return true;
   }
@@ -466,23 +453,17 @@ export class ObjectReader {
     tests: readonly StoredTest[],
     known: readonly KnownValues[],
   ): MaybePromise<{ readonly rows: Selection } | undefined> {
-    const steps: { readonly plan: TestPlan; readonly known: KnownValues }[] = [];
-    for (const [k, test] of tests.entries()) {
-      const plan = planned(part, test);
-      if (!plan) return undefined;
-      if (plan.kind === 'none') return { rows: noRows };
-      if (plan.kind !== 'all') steps.push({ plan, known: known[k]! });
-    }
-    if (steps.length > 1) steps.sort((a, b) => costOf(a.plan) - costOf(b.plan));
+    const steps = testSteps(part, tests, known);
+    if (!steps || steps === 'none') return steps && { rows: noRows };
     const from = (k: number, prior: Selection): MaybePromise<{ readonly rows: Selection }> => {
       const step = steps[k];
       if (!step || prior?.length === 0) return { rows: prior };
       const found = this.readNodes(
         block,
         (visitor) => {
-          visitPlan(step.plan, visitor);
+          visitStep(step, visitor);
         },
-        (source) => ({ rows: selected(step.plan, { rows: part.rows, prior }, source, step.known) }),
+        (source) => ({ rows: passedBy(step, { rows: part.rows, prior }, source) }),
       );
       return then(found, ({ rows }) => from(k + 1, rows));
     };

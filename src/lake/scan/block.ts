@@ -4,6 +4,7 @@
  */
 import { areTimeTexts } from '../../vectors/time-texts.ts';
 import { type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
+import { takenApart } from '../columns/apart.ts';
 import type { ColumnCache } from '../columns/cache.ts';
 import { type Column, type Projection, textsAlone } from '../columns/decode.ts';
 import { type SearchedText, searchedTexts } from '../columns/pairs.ts';
@@ -70,6 +71,8 @@ export class BlockScanner {
   private readonly restProjection: Projection | undefined;
   private readonly restName: string;
   private readonly restSuffices: boolean;
+  /** All that is looked at; undefined: the whole row, or rows beside others. */
+  private readonly looksAt: readonly Projection[] | undefined;
   private readonly summariesName: string;
   private readonly knownValues: readonly KnownValues[];
   /** Parts of blocks that the pruner leaves. */
@@ -77,7 +80,7 @@ export class BlockScanner {
   private readonly toldBytes = new WeakMap<ObjectReader, number>();
 
   constructor(options: BlockOptions) {
-    const { columns, filter } = options;
+    const { columns, filter, bestKeys } = options;
     this.options = options;
     this.projection = columns && projectionOf(columns);
     this.filterProjection = filter?.columns && projectionOf(filter.columns);
@@ -91,6 +94,8 @@ export class BlockScanner {
     this.restProjection = rest && projectionOf(rest);
     this.restName = JSON.stringify([rest ?? null, false]);
     this.restSuffices = !rest || (columns !== undefined && covers(rest, columns));
+    if (this.projection && !bestKeys && !filter?.best && !filter?.textOnly && (!filter || this.filterProjection))
+      this.looksAt = this.filterProjection ? [this.projection, this.filterProjection] : [this.projection];
     this.summariesName = options.summaries
       ? JSON.stringify(options.summaries.of.map(({ path, totals }) => [path, totals]))
       : '';
@@ -112,7 +117,7 @@ export class BlockScanner {
   parts(reader: ObjectReader, block: number): MaybePromise<readonly Vector[]> {
     const out: Vector[] = [];
     if (reader.isFar && !this.toldBytes.has(reader)) this.toldBytes.set(reader, reader.bytesRead);
-    const live = this.live(reader.parts(block));
+    const live = this.apart(this.live(reader.parts(block)));
     for (let k = 0; k < live.length; k++) {
       const kept = this.kept(reader, block, live[k]!);
       if (kept instanceof Promise) return this.partsLater(reader, block, { live, from: k + 1, first: kept, out });
@@ -183,7 +188,7 @@ export class BlockScanner {
     const { pruner, filter, summaries, bestKeys } = this.options;
     // Where the best rows are wanted most blocks are not read, texts are looked for in what is stored of them.
     if (filter?.best || filter?.textOnly || (!filter && summaries)) return;
-    for (const part of this.live(reader.parts(block))) {
+    for (const part of this.apart(this.live(reader.parts(block)))) {
       if (pruner && reader.fetchFilters(block, part, pruner)) continue;
       if (filter?.stored && !bestKeys && reader.fetchTests(block, part, filter.stored.tests)) continue;
       reader.fetchPart(block, part, filter ? this.filterProjection : this.projection);
@@ -213,6 +218,11 @@ export class BlockScanner {
     const floor = best?.floor();
     if (floor !== undefined) return passing.filter((p) => mayBeBest(zoneOf(p, best!.path), best!, floor));
     return best?.dropsNulls && bestKeys?.floor ? passing.filter((p) => !isNothing(zoneOf(p, best.path))) : passing;
+  }
+
+  /** The parts, and those within them where nothing else is looked at: only where rows may come in any order. */
+  private apart(parts: readonly Column[]): readonly Column[] {
+    return this.looksAt ? parts.flatMap((part) => takenApart(part, this.looksAt!)) : parts;
   }
 
   /**

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { ColumnCache } from '../../../src/lake/columns/cache.ts';
 import { CacheCounters } from '../../../src/workers/cache-counts.ts';
 import { sortIntoObjects } from '../../../src/lake/load/sort.ts';
+import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
 import type { ObjectReader } from '../../../src/lake/objects/reader.ts';
 import { type ObjectStore, openObjects } from '../../../src/lake/objects/objects.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
@@ -33,26 +34,30 @@ const rows: readonly Value[] = Array.from({ length: 30_000 }, (_, i) => {
     ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }])
     : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
 });
-const { objects: metas } = await sortIntoObjects(
-  (async function* give() {
-    yield vectorOf(rows);
-  })(),
-  {
-    keys: [['k']],
-    order: 'asc',
-    blockRows: 8192,
-    threshold: 1 << 30,
-    memoryBytesMax: 64 << 20,
-    objects,
-    spill: () => openObjects(join(folder, 'spill')),
-  },
-);
+const metasOf = async (values: readonly Value[]): Promise<readonly ObjectMeta[]> => {
+  const sorted = await sortIntoObjects(
+    (async function* give() {
+      yield vectorOf(values);
+    })(),
+    {
+      keys: [['k']],
+      order: 'asc',
+      blockRows: 8192,
+      threshold: 1 << 30,
+      memoryBytesMax: 64 << 20,
+      objects,
+      spill: () => openObjects(join(folder, 'spill')),
+    },
+  );
+  return sorted.objects;
+};
+const metas = await metasOf(rows);
 
 const readers = new Map<string, ObjectReader>();
 const columns = new ColumnCache(1 << 18);
-const scan = async (options: Partial<ScanOptions>, cached: boolean): Promise<string[]> => {
+const scan = async (options: Partial<ScanOptions>, cached: boolean, pages = metas): Promise<string[]> => {
   const out: string[] = [];
-  const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: metas }) };
+  const source = { keys: [['k']], order: 'asc' as const, objects, page: () => ({ objects: pages }) };
   const cache = {
     columns,
     get: (id: string) => readers.get(id),
@@ -105,6 +110,42 @@ test.each([false, true, true])('without an order every wanted row comes once (ca
     all.filter((t) => t.includes('n:77}')).map(() => '{n:77}'),
   );
   expect((await scan({ ordered: false, columns: [] }, cached)).length).toBe(rows.length);
+});
+
+/** A record within of two shapes, one without a field that is looked at, and a text in its place. */
+const nested = await metasOf(
+  Array.from({ length: 20_000 }, (_, i) => {
+    const a = { name: 'a', value: stringValue(`text ${i % 50}`) };
+    const n = { name: 'n', value: intValue(i % 100) };
+    const m = [recordValue([a, n]), recordValue([n]), recordValue([n, a]), stringValue('text 6')][i % 4]!;
+    return recordValue([
+      { name: 'k', value: intValue(i) },
+      { name: 'm', value: m },
+    ]);
+  }),
+);
+test.each([false, true, true])('fields of a mixed one come part by part, each once (cached: %s)', async (cached) => {
+  for (const columns of [
+    [['m', 'a']],
+    [['m']],
+    [
+      ['m', 'n'],
+      ['m', 'a'],
+    ],
+    [['k'], ['m', 'a']],
+    [['m', 'a'], ['x']],
+  ]) {
+    const ordered = await scan({ columns }, cached, nested);
+    expect(ordered.length).toBe(20_000);
+    const apart = await scan({ columns, ordered: false }, cached, nested);
+    expect([...apart].sort()).toEqual([...ordered].sort());
+    for (const asked of [columns, [['m', 'a']]]) {
+      const found = await scan({ columns, ordered: false, filter: having('"text 6"', asked) }, cached, nested);
+      expect(found.sort()).toEqual(ordered.filter((t) => t.includes('"text 6"')).sort());
+    }
+    const turns = apart.filter((t, i) => i > 0 && t.includes('a:') !== apart[i - 1]!.includes('a:')).length;
+    expect(turns < 20).toBe(!columns.some(([name]) => name === 'k'));
+  }
 });
 
 test('objects that are far away give the same rows, whichever of their ranges comes first, and their bytes are told once', async () => {

@@ -132,6 +132,21 @@ const selectedOf = (
   return found && [...(found.rows ?? Array.from({ length: part!.rows }, (_, i) => i))];
 };
 const columnOf = (rows: Vector): Vector => (rows as RecordVector).fields.find((f) => f.name === 'v')!.values;
+/** The column in records of several shapes, and rows without it between them. */
+const mixedRows = (of: (i: number) => Value): Vector =>
+  vectorOf(
+    Array.from({ length: rowCount }, (_, i) => {
+      const v = { name: 'v', value: of(i) };
+      const w = { name: 'w', value: stringValue(`w${i % 4}`) };
+      const inner = [() => recordValue([v]), () => recordValue([w, v]), () => recordValue([w]), () => nullValue][
+        i % 4
+      ]!;
+      return recordValue([
+        { name: 'k', value: intValue(i) },
+        { name: 'm', value: inner() },
+      ]);
+    }),
+  );
 
 test.each(Object.keys(columns))(
   '%s: stored tests pass the rows that comparisons do, and blocks come to what their rows do',
@@ -219,3 +234,37 @@ test('several tests keep the rows that pass all of them', () => {
     expect(together.length).toBeGreaterThan(0);
   }
 });
+
+test.each(Object.keys(columns))(
+  '%s in records of several shapes: stored tests pass the rows that comparisons do',
+  (name) => {
+    const reader = readerOf(mixedRows(columns[name]!), blockRows);
+    let answered = 0;
+    for (let block = 0; block < reader.blocks.length; block++) {
+      const rows = reader.read(block) as Vector;
+      const values = Array.from({ length: rows.length }, (_, i) => i);
+      const own = values.filter((i) => (i + block * blockRows) % 4 < 2);
+      const column = vectorOf(own.map((i) => columns[name]!(i + block * blockRows)));
+      for (const value of constants.filter((_, i) => i % 3 === block)) {
+        for (const operator of operators) {
+          const test: StoredTest = { path: ['m', 'v'], operator, value };
+          const stored = selectedOf(reader, block, [test]);
+          if (!stored) continue;
+          answered++;
+          const passing = isTrue(compareVectors(operator, column, constant(vectorOf([value]), own.length), own.length));
+          expect({ value, operator, rows: stored }).toEqual({
+            value,
+            operator,
+            rows: [...passing].map((i) => own[i]!),
+          });
+          const beside: StoredTest = { path: ['m', 'w'], operator: '==', value: stringValue('w1') };
+          const first: StoredTest = { path: ['k'], operator: '<', value: intValue(block * blockRows + 300) };
+          expect(selectedOf(reader, block, [first, test, beside])).toEqual(
+            stored.filter((i) => i < 300 && (i + block * blockRows) % 4 === 1),
+          );
+        }
+      }
+    }
+    expect(answered > 0).toBe(name !== 'bools');
+  },
+);
