@@ -1,13 +1,31 @@
 /** One request to the store and its answer, whole; everything that breaks on the way is an error. */
-import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as httpRequest,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 
 const connectionsMax = 64;
-/** Connections that are kept for the next request. */
+/** Connections that are kept for the next request, and the requests under way. */
 export class Agents {
   readonly http = new HttpAgent({ keepAlive: true, maxSockets: connectionsMax });
   readonly https = new HttpsAgent({ keepAlive: true, maxSockets: connectionsMax });
-  close(): void {
+  readonly #underWay = new Set<ClientRequest>();
+  #closed: Error | undefined;
+
+  /** Knows it until it has ended. */
+  add(request: ClientRequest): void {
+    this.#underWay.add(request);
+    request.once('close', () => this.#underWay.delete(request));
+    if (this.#closed) request.destroy(this.#closed);
+  }
+  /** Ends all requests, and what comes to be asked. */
+  close(reason = new Error('the client was closed')): void {
+    this.#closed = reason;
+    for (const request of this.#underWay) request.destroy(reason);
     this.http.destroy();
     this.https.destroy();
   }
@@ -21,7 +39,6 @@ export interface Exchange {
   readonly body?: Uint8Array;
   readonly idleMsMax: number;
   readonly sink?: (chunk: Uint8Array) => void;
-  readonly signal?: AbortSignal;
 }
 /** `body` is empty where a sink took it. */
 export interface Answer {
@@ -34,18 +51,15 @@ export interface Answer {
 const answerBytesMax = 512 << 20;
 
 /** Rejects when connecting, sending or receiving fails, or the answer ends early. */
-export const exchange = (
-  { method, url, headers, body, idleMsMax, sink, signal }: Exchange,
-  agents: Agents,
-): Promise<Answer> =>
+export const exchange = ({ method, url, headers, body, idleMsMax, sink }: Exchange, agents: Agents): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const isPlain = url.protocol === 'http:';
     const request = (isPlain ? httpRequest : httpsRequest)(url, {
       method,
       headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
       agent: isPlain ? agents.http : agents.https,
-      ...(signal && { signal }),
     });
+    agents.add(request);
     request.setTimeout(idleMsMax, () => {
       request.destroy(new Error(`no data for ${idleMsMax / 1000} s`));
     });
@@ -59,23 +73,37 @@ export const exchange = (
     request.end(body);
   });
 
-const readAnswer = async (
+const readAnswer = (
   response: IncomingMessage,
   method: string,
   sink: ((chunk: Uint8Array) => void) | undefined,
-): Promise<Answer> => {
-  const status = response.statusCode ?? 0;
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (sink && status === 200) sink(chunk);
-    else if (bytes > answerBytesMax) throw new Error(`the answer is longer than ${answerBytesMax} bytes`);
-    else parts.push(chunk);
-  }
-  const { 'content-length': length } = response.headers;
-  if (!response.complete) throw new Error('the answer was cut off');
-  if (method !== 'HEAD' && length !== undefined && Number(length) !== bytes)
-    throw new Error(`the answer has ${bytes} bytes, its head says ${length}`);
-  return { status, headers: response.headers, body: Buffer.concat(parts) };
-};
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const status = response.statusCode ?? 0;
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    let isGivenUp = false;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (isGivenUp) return;
+      try {
+        if (sink && status === 200) sink(chunk);
+        else if (bytes > answerBytesMax) throw new Error(`the answer is longer than ${answerBytesMax} bytes`);
+        else parts.push(chunk);
+      } catch (fault) {
+        isGivenUp = true;
+        reject(fault as Error);
+      }
+    });
+    response.on('error', reject);
+    // An answer that is cut off closes without an end.
+    response.on('close', () => {
+      reject(new Error('the answer was cut off'));
+    });
+    response.on('end', () => {
+      const { 'content-length': length } = response.headers;
+      if (method !== 'HEAD' && length !== undefined && Number(length) !== bytes)
+        reject(new Error(`the answer has ${bytes} bytes, its head says ${length}`));
+      else resolve({ status, headers: response.headers, body: parts.length === 1 ? parts[0]! : Buffer.concat(parts) });
+    });
+  });

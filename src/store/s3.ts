@@ -7,10 +7,8 @@
  * its key beside it, and these are compared when it is got: bytes that are sound are not those of another key.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
 import { closeSync, openSync, readSync, rmSync, fstatSync, writeSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers/promises';
-import { SignatureV4 } from '@smithy/signature-v4';
 import { LakeError } from '../errors.ts';
 import {
   type Bucket,
@@ -22,7 +20,7 @@ import {
 } from './bucket.ts';
 import { CredentialChain } from './credentials.ts';
 import { Agents, type Answer, exchange } from './http-exchange.ts';
-import { Sha256 } from './sha256.ts';
+import { Signer } from './signature.ts';
 import { elementOf, partsOf } from './xml.ts';
 
 /** `environment`: where credentials are looked for. */
@@ -57,6 +55,8 @@ interface Call {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
+  /** Of the body, if who asks has it. */
+  readonly sha256?: Buffer;
   readonly sink?: () => (chunk: Uint8Array) => void;
   readonly accepts?: readonly number[];
   /** Says what is wrong with an answer that was cut or mixed up: then it is tried again. */
@@ -78,18 +78,20 @@ class S3Bucket implements Bucket {
   private readonly options: S3Options;
   private readonly agents = new Agents();
   private readonly credentials: CredentialChain;
+  private readonly signer: Signer;
+  private readonly place: Place;
   private readonly closing = new AbortController();
 
   constructor(options: S3Options) {
     this.options = options;
     this.name = bucketName(options);
     this.credentials = new CredentialChain(options.environment, this.agents);
-    // One for each request under way.
-    setMaxListeners(0, this.closing.signal);
+    this.signer = new Signer(options.region);
+    this.place = placeOf(options);
   }
   close(): void {
-    this.closing.abort(new Error('the service is closing'));
-    this.agents.close();
+    this.closing.abort();
+    this.agents.close(new Error('the service is closing'));
   }
 
   async put(key: string, bytes: Uint8Array): Promise<void> {
@@ -116,6 +118,7 @@ class S3Bucket implements Bucket {
         'x-amz-checksum-sha256': sums.sha256.toString('base64'),
       },
       body,
+      sha256: sums.sha256,
       ...('if-none-match' in headers && { accepts: [412] }),
       check: (answer) => (answer.status === 412 ? undefined : putFault(answer, sums)),
     });
@@ -184,6 +187,7 @@ class S3Bucket implements Bucket {
       key,
       query: { partNumber: String(number), uploadId },
       body,
+      sha256: sums.sha256,
       check: (answer) => (answer.headers.etag === undefined ? 'the answer has no ETag' : putFault(answer, sums)),
     });
     return headers.etag!;
@@ -358,7 +362,6 @@ class S3Bucket implements Bucket {
         url,
         headers,
         idleMsMax: this.options.idleMsMax ?? idleMsDefault,
-        signal: this.closing.signal,
         ...(body && { body }),
         ...(taken && { sink: taken }),
       },
@@ -390,53 +393,48 @@ class S3Bucket implements Bucket {
     return new LakeError('store-refused', { store: this.name, what, fault });
   }
 
-  private async signed({ method, key, query = {}, headers = {}, body }: Call): Promise<{
+  private async signed({ method, key, query = {}, headers = {}, body, sha256 }: Call): Promise<{
     readonly url: URL;
     readonly headers: Readonly<Record<string, string>>;
   }> {
-    const { url, path } = placeOf(this.options, key);
-    const { accessKeyId, secretAccessKey, sessionToken } = await this.credentials.get().catch((fault: unknown) => {
+    const credentials = await this.credentials.get().catch((fault: unknown) => {
       const text = fault instanceof Error ? fault.message : String(fault);
       throw new LakeError('store-refused', { store: this.name, what: 'signing', fault: text }, { cause: fault });
     });
-    const signer = new SignatureV4({
-      credentials: { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) },
-      region: this.options.region,
-      service: 's3',
-      sha256: Sha256,
-      uriEscapePath: false,
-      applyChecksum: false,
-    });
-    const sha256 = createHash('sha256')
-      .update(body ?? '')
-      .digest('hex');
-    const made = await signer.sign({
-      method,
-      protocol: url.protocol,
-      hostname: url.hostname,
-      path,
-      query: { ...query },
-      headers: { ...headers, host: url.host, 'x-amz-content-sha256': sha256 },
-    });
-    url.search = Object.entries(query)
-      .map(([name, value]) => `${escaped(name)}=${escaped(value)}`)
+    const { base, bucketPath } = this.place;
+    const path = key === '' ? bucketPath : `${bucketPath.replace(/\/$/, '')}/${keyText(this.options.prefix + key)}`;
+    const parameters = Object.entries(query)
+      .map(([name, value]) => [escaped(name), escaped(value)] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, value]) => `${name}=${value}`)
       .join('&');
-    return { url, headers: made.headers };
+    const request = {
+      method,
+      path,
+      query: parameters,
+      headers: { ...headers, host: base.host },
+      sha256: sha256?.toString('hex') ?? (body ? createHash('sha256').update(body).digest('hex') : sumOfNothing),
+    };
+    const url = new URL(base);
+    url.pathname = path;
+    url.search = parameters;
+    return { url, headers: this.signer.sign(request, credentials) };
   }
 }
+const sumOfNothing = createHash('sha256').digest('hex');
 
-/** Where a key is asked for: its URL without parameters, and the path as it is signed. */
-const placeOf = (
-  { endpoint, bucket, prefix, region, style }: S3Options,
-  key: string,
-): { readonly url: URL; readonly path: string } => {
+/** Where the bucket's keys are below: an origin and a path. */
+interface Place {
+  readonly base: URL;
+  readonly bucketPath: string;
+}
+const placeOf = ({ endpoint, bucket, region, style }: S3Options): Place => {
   const base = new URL(endpoint || `https://s3.${region}.amazonaws.com`);
   if (style === 'host') base.hostname = `${bucket}.${base.hostname}`;
-  const inPath = style === 'path' ? [bucket] : [];
-  const parts = [...inPath, ...(key === '' ? [] : `${prefix}${key}`.split('/'))];
-  const path = `${base.pathname.replace(/\/$/, '')}/${parts.map(escaped).join('/')}`;
-  base.pathname = path;
-  return { url: base, path };
+  return {
+    base,
+    bucketPath: `${base.pathname.replace(/\/$/, '')}/${style === 'path' ? escaped(bucket) : ''}`,
+  };
 };
 const escaped = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -445,11 +443,12 @@ const keyText = (key: string): string => key.split('/').map(escaped).join('/');
 
 interface Sums {
   readonly sha256: Buffer;
-  readonly md5: string;
+  /** Few stores need it. */
+  readonly md5: () => string;
 }
 const sumsOf = (bytes: Uint8Array): Sums => ({
   sha256: createHash('sha256').update(bytes).digest(),
-  md5: createHash('md5').update(bytes).digest('hex'),
+  md5: () => createHash('md5').update(bytes).digest('hex'),
 });
 /** What the store says of what it got. */
 const putFault = ({ headers }: Answer, { sha256, md5 }: Sums): string | undefined => {
@@ -458,7 +457,7 @@ const putFault = ({ headers }: Answer, { sha256, md5 }: Sums): string | undefine
   const tag = /^"?([0-9a-f]{32})"?$/.exec(headers.etag ?? '')?.[1];
   // With a key of the customer's or of its service an ETag is no digest of the bytes.
   const isDigest = !String(headers['x-amz-server-side-encryption'] ?? '').startsWith('aws:kms');
-  return tag === undefined || tag === md5 || !isDigest ? undefined : 'the store got other bytes';
+  return tag === undefined || !isDigest || tag === md5() ? undefined : 'the store got other bytes';
 };
 const bytesFault = (
   { headers }: Answer,
