@@ -19,15 +19,20 @@ type ErrorKind =
   | 'overloaded'
   | 'storage full';
 
-/** `ours`: parameters whose text is the service's own, never a client's. Others are not logged. */
+/**
+ * `ours`: parameters whose text is the service's own, never a client's. Others are not logged. `traceless`: strangers
+ * provoke it as often as they like, so that it is made without a stack, which takes as long as all else of it.
+ */
 interface ErrorRow {
   readonly status: number;
   readonly kind: ErrorKind;
   readonly text: string;
   readonly ours?: readonly string[];
+  readonly traceless?: boolean;
 }
 
 const bad = (text: string, status = 400): ErrorRow => ({ status, kind: 'invalid operation', text });
+const toStrangers = (text: string, status = 400): ErrorRow => ({ ...bad(text, status), traceless: true });
 const absent = (text: string): ErrorRow => ({ status: 404, kind: 'item does not exist', text });
 const conflict = (text: string): ErrorRow => ({ status: 409, kind: 'conflict with pending operation', text });
 const unknownCaller = (text: string): ErrorRow => ({ status: 401, kind: 'missing authentication credentials', text });
@@ -579,14 +584,14 @@ export const errorTable = {
   'oauth-grant': bad('grant type {grant} is not supported: expected client_credentials or token-exchange'),
   'oauth-client': unknownCaller('invalid client credentials'),
   'oauth-scope': bad('scope {scope} is not known: expected catalog, PRINCIPAL_ROLE:ALL or pool:TABLE'),
-  's3-unsigned': bad('access denied: the request is not signed', 403),
-  's3-signature-malformed': bad('signature is malformed: {fault}'),
-  's3-signature-wrong': bad('signature does not match the request', 403),
-  's3-access-key-unknown': bad('access key is unknown: LoadTable gives credentials for one table', 403),
-  's3-token-invalid': bad('session token is invalid'),
-  's3-token-expired': bad('session token has expired: load the table again'),
-  's3-skew': bad('request time differs from the time of the service by {skew} s: at most 900', 403),
-  's3-expired': bad('presigned request has expired at {time}', 403),
+  's3-unsigned': toStrangers('access denied: the request is not signed', 403),
+  's3-signature-malformed': toStrangers('signature is malformed: {fault}'),
+  's3-signature-wrong': toStrangers('signature does not match the request', 403),
+  's3-access-key-unknown': toStrangers('access key is unknown: LoadTable gives credentials for one table', 403),
+  's3-token-invalid': toStrangers('session token is invalid'),
+  's3-token-expired': toStrangers('session token has expired: load the table again'),
+  's3-skew': toStrangers('request time differs from the time of the service by {skew} s: at most 900', 403),
+  's3-expired': toStrangers('presigned request has expired at {time}', 403),
   's3-denied': bad('access denied', 403),
   's3-read-only': bad('{method}: the bucket is read-only', 403),
   's3-unsupported': bad('{what} is not supported: the bucket answers GetObject, HeadObject and ListObjectsV2'),
@@ -651,10 +656,14 @@ export class LakeError extends Error {
     } = {},
   ) {
     const parameters = code === 'query-invalid' ? given : shortened(given);
-    const text = errorTable[code].text.replace(/\{(\w+)\}/g, (whole, name: string) =>
+    const row: ErrorRow = errorTable[code];
+    const text = row.text.replace(/\{(\w+)\}/g, (whole, name: string) =>
       name in parameters ? String(parameters[name]) : whole,
     );
+    const { stackTraceLimit } = Error;
+    if (row.traceless) Error.stackTraceLimit = 0;
     super(options.within === undefined ? text : `${options.within}: ${text}`, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'LakeError';
     this.code = code;
     this.parameters = parameters;

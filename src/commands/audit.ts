@@ -1,6 +1,7 @@
 /** The audit log: a file that lines are appended to. What cannot be written is told, and never holds up an answer. */
 import { createWriteStream } from 'node:fs';
 import type { AuditEntry } from '../http/access/audit.ts';
+import { limitRefusals } from '../http/access/audit-rate.ts';
 
 /** The open file. `close` resolves when all lines are written. */
 export interface AuditFile {
@@ -15,12 +16,14 @@ export const openAudit = async (path: string, report: (fault: unknown) => void):
     stream.once('open', () => resolve()).once('error', reject);
   });
   stream.on('error', report);
+  const { write, close } = limitRefusals((line) => {
+    stream.write(`${JSON.stringify(line)}\n`);
+  });
   return {
-    write: (entry) => {
-      stream.write(`${JSON.stringify(entry)}\n`);
-    },
+    write,
     close: () =>
       new Promise((resolve) => {
+        close();
         stream.end(() => resolve());
       }),
   };

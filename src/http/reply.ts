@@ -32,15 +32,18 @@ export const sendBytes = (reply: FastifyReply, bytes: Uint8Array, response: Resp
 export const sendText = (reply: FastifyReply, status: number, mediaType: string, text: string): FastifyReply =>
   reply.code(status).header('content-type', mediaType).send(Buffer.from(text));
 
-/** Status and body of an error; what nobody foresaw is a 500 with its message. */
-export const errorAnswer = (error: unknown): { readonly status: number; readonly body: string } => {
-  if (error instanceof LakeError)
-    return { status: error.status, body: errorBody(error.kind, error.message, error.details) };
+/** Status and text of an error; what nobody foresaw is a 500 with its message. */
+export const errorText = (error: unknown): { readonly status: number; readonly text: string } => {
+  if (error instanceof LakeError) return { status: error.status, text: error.message };
   const status = (error as { readonly statusCode?: number } | null)?.statusCode;
   const text = error instanceof Error ? error.message : String(error);
-  if (status !== undefined && status >= 400 && status < 500)
-    return { status, body: errorBody('invalid operation', text) };
-  return { status: 500, body: errorBody('other error', text) };
+  return { status: status !== undefined && status >= 400 && status < 500 ? status : 500, text };
+};
+/** Status and body of an error. */
+export const errorAnswer = (error: unknown): { readonly status: number; readonly body: string } => {
+  const { status, text } = errorText(error);
+  if (error instanceof LakeError) return { status, body: errorBody(error.kind, text, error.details) };
+  return { status, body: errorBody(status < 500 ? 'invalid operation' : 'other error', text) };
 };
 
 const errorBody = (kind: string, error: string, details: Readonly<Record<string, unknown>> = {}): string =>

@@ -12,6 +12,7 @@ import { mayOnPool, type Principal } from '../access/roles.ts';
 import { type Clock, systemClock } from '../access/tokens.ts';
 import { checkOrigin } from '../connections/origin.ts';
 import type { Service } from '../route.ts';
+import { KnownCredentials } from './credentials.ts';
 import { isSealed, Seals } from './seals.ts';
 
 /** How tables are served. */
@@ -24,6 +25,7 @@ export interface IcebergOptions {
 export interface IcebergService {
   readonly catalogue: IcebergCatalogue;
   readonly seals: Seals;
+  readonly credentials: KnownCredentials;
   /** Milliseconds for which tokens and credentials are good. */
   readonly tokenMs: number;
   readonly clock: Clock;
@@ -34,13 +36,11 @@ export const icebergService = (
   catalogue: IcebergCatalogue,
   { icebergTokenMs, icebergUrl }: Pick<ServeConfig, 'icebergTokenMs' | 'icebergUrl'>,
   { secret, clock = systemClock }: IcebergOptions,
-): IcebergService => ({
-  catalogue,
-  seals: new Seals(secret),
-  tokenMs: icebergTokenMs,
-  clock,
-  publicUrl: icebergUrl,
-});
+): IcebergService => {
+  const seals = new Seals(secret);
+  const credentials = new KnownCredentials(seals);
+  return { catalogue, seals, credentials, tokenMs: icebergTokenMs, clock, publicUrl: icebergUrl };
+};
 
 /** Somebody; without access control nobody in particular. */
 export interface Caller {

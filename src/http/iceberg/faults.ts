@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import { type ErrorCode, LakeError } from '../../errors.ts';
-import { errorAnswer, sendText } from '../reply.ts';
+import { errorText, sendText } from '../reply.ts';
 import { xml } from './xml.ts';
 
 /** Whose words an error is told in. */
@@ -61,11 +61,10 @@ const s3Statuses: NamesByStatus = {
 
 /** Sends an error in the words of a model. */
 export const sendFault = (reply: FastifyReply, error: unknown, model: Model): FastifyReply => {
-  const { status, body } = errorAnswer(error);
+  const { status, text: message } = errorText(error);
   const code = error instanceof LakeError ? error.code : undefined;
   const nameOf = (names: Names, statuses: NamesByStatus, rest: string): string =>
     (code !== undefined ? names[code] : undefined) ?? statuses[status] ?? (status >= 500 ? rest : statuses[400]);
-  const { error: message } = JSON.parse(body) as { readonly error: string };
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   reply.header('cache-control', 'no-store');

@@ -79,7 +79,7 @@ const placeOf = ({ path }: Target): { readonly bucket: string | undefined; reado
 /** The pool whose files a request may read; undefined: those of all. @throws s3-.. */
 const readableBy = async (
   service: Service,
-  { seals, clock, catalogue, publicUrl }: IcebergService,
+  { credentials, clock, catalogue, publicUrl }: IcebergService,
   { request, target, query, audit }: Omit<Asked, 'reply'> & { readonly query: FileCall['query'] },
 ): Promise<string | undefined> => {
   const { access } = service;
@@ -88,16 +88,16 @@ const readableBy = async (
     if (!access) return undefined;
     throw new LakeError(signature ? 's3-access-key-unknown' : 's3-unsigned');
   }
-  const { sessionToken = '' } = signature;
-  const ours = seals.credentialsOf(sessionToken);
-  const said = seals.open('files', sessionToken);
-  if (said?.pool === undefined || ours.accessKeyId !== signature.accessKeyId) throw new LakeError('s3-token-invalid');
+  const known = credentials.of(signature.sessionToken ?? '');
+  const pool = known?.said.pool;
+  if (!known || pool === undefined || known.accessKeyId !== signature.accessKeyId)
+    throw new LakeError('s3-token-invalid');
   const signed = { method: request.method, path: target.path, query, headers: request.headers };
-  await checkSignature(signed, signature, { secretAccessKey: ours.secretAccessKey, publicUrl });
+  checkSignature(signed, signature, { signingKey: known.signingKey(signature), publicUrl });
+  const { token, expiresMs } = known.said;
   const nowMs = clock.wallMs();
   checkTime(signature, nowMs);
-  if (said.expiresMs <= nowMs) throw new LakeError('s3-token-expired');
-  const { pool, token } = said;
+  if (expiresMs <= nowMs) throw new LakeError('s3-token-expired');
   if (!access) return pool;
   // Given out without access control: it stands for nobody.
   if (token === undefined) throw new LakeError('s3-token-invalid');

@@ -76,7 +76,8 @@ const admitted = async (
   } catch (error) {
     logFailure(service.log, request, reply, error);
     // What was to be said of a file is not said of an error.
-    for (const name of ['etag', 'last-modified', 'accept-ranges', 'content-length']) reply.removeHeader(name);
+    for (const name of ['etag', 'last-modified', 'accept-ranges', 'content-length'])
+      if (reply.hasHeader(name)) reply.removeHeader(name);
     return sendFault(reply, error, modelOf(request.originalUrl) ?? 'catalogue');
   }
 };

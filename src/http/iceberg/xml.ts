@@ -26,8 +26,11 @@ const contentOf = (value: XmlValue): string => {
 const isList = (value: XmlValue): value is readonly XmlValue[] => Array.isArray(value);
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+/** What needs no second look: nearly all texts. */
+const plainText = /^[\t\n !#-%'-;=?-~]*$/;
 /** What XML 1.0 cannot hold in any form is U+FFFD. */
-const escapedText = (text: string): string =>
+const escapedText = (text: string): string => (plainText.test(text) ? text : withEscapes(text));
+const withEscapes = (text: string): string =>
   text
     .replace(/[&<>"]/g, (character) => entities[character])
     .replace(/[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '\uFFFD')
