@@ -20,7 +20,7 @@ import {
 } from './bucket.ts';
 import { CredentialChain } from './credentials.ts';
 import { Agents, type Answer, exchange } from './http-exchange.ts';
-import { Signer } from './signature.ts';
+import { Signer, canonicalQuery, escaped } from './signature.ts';
 import { elementOf, partsOf } from './xml.ts';
 
 /** `environment`: where credentials are looked for. */
@@ -403,11 +403,7 @@ class S3Bucket implements Bucket {
     });
     const { base, bucketPath } = this.place;
     const path = key === '' ? bucketPath : `${bucketPath.replace(/\/$/, '')}/${keyText(this.options.prefix + key)}`;
-    const parameters = Object.entries(query)
-      .map(([name, value]) => [escaped(name), escaped(value)] as const)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, value]) => `${name}=${value}`)
-      .join('&');
+    const parameters = canonicalQuery(Object.entries(query).map(([name, value]) => [name, [value]]));
     const request = {
       method,
       path,
@@ -436,8 +432,6 @@ const placeOf = ({ endpoint, bucket, region, style }: S3Options): Place => {
     bucketPath: `${base.pathname.replace(/\/$/, '')}/${style === 'path' ? escaped(bucket) : ''}`,
   };
 };
-const escaped = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 /** A key as a header takes it. */
 const keyText = (key: string): string => key.split('/').map(escaped).join('/');
 

@@ -1,9 +1,10 @@
 /** Signatures of any request: the service's own check beside the library that signs requests to buckets. */
 import { SignatureV4 } from '@smithy/signature-v4';
 import { expect, test } from 'vitest';
-import { checkSignature, signatureOf, signingKeyOf } from '../../src/http/iceberg/signature.ts';
-import { Sha256 } from '../../src/store/sha256.ts';
+import { checkSignature, signatureOf } from '../../src/http/iceberg/signature.ts';
+import { signingKeyOf } from '../../src/store/signature.ts';
 import { randomOf, seedOf } from '../support/random.ts';
+import { Sha256 } from '../support/sha256.ts';
 
 const seed = seedOf(1);
 const secretAccessKey = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY';

@@ -6,7 +6,7 @@
  *   up. Whether they are still good is for the caller.
  */
 import type { S3Credentials, Sealed, Seals } from './seals.ts';
-import { signingKeyOf, type SigningScope } from './signature.ts';
+import { type SigningScope, signingKeyOf } from '../../store/signature.ts';
 
 /** Credentials that are remembered; those that were added first go first. */
 const knownMax = 1000;

@@ -6,12 +6,20 @@
  *   body; `host` must be among the headers.
  * - A signature in a header is good for a quarter of an hour before and after its time, by our clock; a presigned URL
  *   until the time that it names, a week at most.
- * - Anybody may send any number of wrong ones: a check takes two digests once the signing key is there. The library that
- *   signs for buckets (store/s3.ts) takes ten times as long; a test holds the two together.
+ * - Anybody may send any number of wrong ones: a check takes two digests once the signing key is there.
  */
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../../errors.ts';
+import {
+  type CanonicalRequest,
+  type SigningScope,
+  canonicalQuery,
+  scopeEnd,
+  signatureAlgorithm as algorithm,
+  signatureBytes,
+  signatureHeaders,
+} from '../../store/signature.ts';
 
 /** A request as it came. `path` and `query` as they stand in the request line. */
 interface SignedRequest {
@@ -19,12 +27,6 @@ interface SignedRequest {
   readonly path: string;
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly headers: IncomingHttpHeaders;
-}
-/** What signing keys are for: a day as `20261128`, a region, and the service `s3`. */
-export interface SigningScope {
-  readonly day: string;
-  readonly region: string;
-  readonly service: string;
 }
 /** What it says of its signature. */
 export interface Signature extends SigningScope {
@@ -40,11 +42,9 @@ export interface Signature extends SigningScope {
   readonly hex: string;
 }
 
-const algorithm = 'AWS4-HMAC-SHA256';
 const skewMsMax = 15 * 60_000;
 const presignedSecondsMax = 7 * 24 * 3600;
 const signedHeadersMax = 64;
-const headersOfSdk = { date: 'x-amz-date', token: 'x-amz-security-token', hash: 'x-amz-content-sha256' } as const;
 
 /** Undefined where there is none. @throws s3-signature-malformed */
 export const signatureOf = ({ query, headers }: Pick<SignedRequest, 'query' | 'headers'>): Signature | undefined => {
@@ -65,16 +65,16 @@ export const signatureOf = ({ query, headers }: Pick<SignedRequest, 'query' | 'h
     );
   if (!fields) throw malformed(`expected ${algorithm} Credential=.., SignedHeaders=.., Signature=..`);
   const [, credential = '', signed = '', hex = ''] = fields;
-  const date = textOf(headers[headersOfSdk.date]);
+  const date = textOf(headers[signatureHeaders.date]);
   const dateMs = timeOf(date);
   return {
     ...scopeOf(credential, date),
-    sessionToken: textOf(headers[headersOfSdk.token]),
+    sessionToken: textOf(headers[signatureHeaders.token]),
     date: date ?? '',
     dateMs,
     expiresMs: dateMs + skewMsMax,
     signedHeaders: signedHeadersOf(signed),
-    payloadHash: textOf(headers[headersOfSdk.hash]) ?? emptyHash,
+    payloadHash: textOf(headers[signatureHeaders.payload]) ?? emptyHash,
     hex: signatureHex(hex),
   };
 };
@@ -111,7 +111,7 @@ const timeOf = (date: string | undefined): number => {
 };
 const scopeOf = (credential: string, date: string | undefined): SigningScope & Pick<Signature, 'accessKeyId'> => {
   const [accessKeyId = '', day = '', region = '', service = '', end, ...more] = credential.split('/');
-  if (accessKeyId === '' || region === '' || end !== 'aws4_request' || more.length > 0)
+  if (accessKeyId === '' || region === '' || end !== scopeEnd || more.length > 0)
     throw malformed('its credential is not KEY/DAY/REGION/s3/aws4_request');
   if (service !== 's3') throw malformed('its service is not s3');
   if (date?.slice(0, 8) !== day) throw malformed('the day of its credential is not that of its date');
@@ -136,12 +136,6 @@ export const checkTime = ({ dateMs, expiresMs }: Signature, nowMs: number): void
   throw new LakeError('s3-expired', { time: new Date(expiresMs).toISOString() });
 };
 
-const hmac = (key: string | Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
-
-/** The key by which a secret signs what is of a day, a region and a service. */
-export const signingKeyOf = (secretAccessKey: string, { day, region, service }: SigningScope): Uint8Array =>
-  hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, day), region), service), 'aws4_request');
-
 /**
  * Whether a request's signature is what a key gives that `signingKeyOf` made, as the request came, or as the client sent
  * it to `publicUrl` before a proxy took away the path there and the host. @throws s3-signature-wrong
@@ -160,43 +154,27 @@ export const checkSignature = (
   }
   throw new LakeError('s3-signature-wrong');
 };
-const isSignature = (request: SignedRequest, signature: Signature, signingKey: Uint8Array): boolean => {
-  const { date, day, region, service, hex } = signature;
+const isSignature = (request: SignedRequest, signature: Signature, key: Uint8Array): boolean => {
   const canonical = canonicalRequest(request, signature);
-  if (canonical === undefined) return false;
-  const text = `${algorithm}\n${date}\n${day}/${region}/${service}/aws4_request\n${hash('sha256', canonical)}`;
-  return timingSafeEqual(hmac(signingKey, text), Buffer.from(hex, 'hex'));
+  if (!canonical) return false;
+  const { date, day, region, service, hex } = signature;
+  const made = signatureBytes(canonical, { date, scope: { day, region, service }, key });
+  return timingSafeEqual(made, Buffer.from(hex, 'hex'));
 };
 
-/** What a request is signed as; undefined where a header is listed that it does not have. */
+/** Undefined where a header is listed that the request does not have. */
 const canonicalRequest = (
   { method, path, query, headers }: SignedRequest,
   { signedHeaders, payloadHash }: Signature,
-): string | undefined => {
+): CanonicalRequest | undefined => {
   const names = [...new Set(signedHeaders)].sort();
-  let lines = '';
-  for (const name of names) {
-    // A name such as `constructor` is one of the object itself.
-    if (!Object.hasOwn(headers, name)) return undefined;
-    lines += `${name}:${canonicalValue(textOf(headers[name]) ?? '')}\n`;
-  }
-  return `${method}\n${path}\n${canonicalQuery(query)}\n${lines}\n${names.join(';')}\n${payloadHash}`;
+  // A name such as `constructor` is one of the object itself.
+  if (!names.every((name) => Object.hasOwn(headers, name))) return undefined;
+  return {
+    method,
+    path,
+    query: canonicalQuery([...query].filter(([name]) => name.toLowerCase() !== 'x-amz-signature')),
+    headers: names.map((name) => [name, textOf(headers[name]) ?? '']),
+    payload: payloadHash,
+  };
 };
-const canonicalValue = (value: string): string =>
-  /^[ \t]|[ \t]$|[ \t]{2}|\t/.test(value) ? value.replace(/[ \t]+/g, ' ').replace(/^ | $/g, '') : value;
-
-/** All parameters but the signature, by their escaped names, and those of one name by their values. */
-const canonicalQuery = (query: SignedRequest['query']): string =>
-  [...query]
-    .filter(([name]) => name.toLowerCase() !== 'x-amz-signature')
-    .map(([name, values]) => [escaped(name), values] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, values]) =>
-      values
-        .map((value) => `${name}=${escaped(value)}`)
-        .sort()
-        .join('&'),
-    )
-    .join('&');
-const escaped = (text: string): string =>
-  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
