@@ -33,6 +33,7 @@ import { apply, type Kernel } from './apply.ts';
 import { floatsFor } from './float-room.ts';
 import { combine, errors, overlay, wrapErrors } from './rows.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from './sparse.ts';
+import { calculateWide, narrowed } from './wide-arithmetic.ts';
 
 /**
  * `checked`, as SQL has it: a whole number beyond its type ends the query instead of wrapping around, and floats have
@@ -283,7 +284,8 @@ const calculate = (operator: ArithmeticOperator, type: PrimitiveType, operands: 
     )
       return withZeros(numbers(type, out), zeros);
   }
-  return calculateExactly(operator, type, operands);
+  const wide = isUnsigned(operands.x) === isUnsigned(operands.y) ? calculateWide(operator, type, operands) : undefined;
+  return wide ? numbers(type, narrowed(wide)) : calculateExactly(operator, type, operands);
 };
 
 const floatsOf = (values: NumberArray, length: number): Float64Array => {
@@ -439,14 +441,6 @@ const exact = (operator: ArithmeticOperator, a: bigint, b: bigint): bigint => {
       return a % b;
   }
 };
-/** As floats where all values are safe integers: the form that every integer vector has. */
-export const narrowed = (values: BigInt64Array | BigUint64Array): NumberArray => {
-  for (const x of values) if (x > 9007199254740991n || x < -9007199254740991n) return values;
-  const out = new Float64Array(values.length);
-  for (let i = 0; i < out.length; i++) out[i] = Number(values[i]);
-  return out;
-};
-
 /** Unary minus. */
 export const negate = (operand: Vector, length: number, sql?: true): Vector =>
   apply([operand], length, sql ? sqlNegateKernel : negateKernel);

@@ -3,7 +3,7 @@
  * value.
  */
 import { types } from '../../vectors/type.ts';
-import { narrowed } from './arithmetic.ts';
+import { narrowed } from './wide-arithmetic.ts';
 import { markRuns } from '../../vectors/runs.ts';
 import { type TimeRange, minuteOf, rangeBehind, searchBehind, timesBehind, two } from '../../vectors/time-texts.ts';
 import {

@@ -12,7 +12,7 @@ import {
   take,
 } from '../../../vectors/vector.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
-import { narrowed } from '../../expressions/arithmetic.ts';
+import { narrowed } from '../../expressions/wide-arithmetic.ts';
 import { combine, wrapErrors } from '../../expressions/rows.ts';
 import { joinSeconds, secondsOf, splitSeconds } from '../../expressions/time-bytes.ts';
 import { aliasOf, byKernel, data, isNull, isOf, isText, texts, type FunctionRow, type Kernel } from '../row.ts';
