@@ -10,7 +10,10 @@ import type { Change } from '../tables/table-rows.ts';
 import { type BaseHead, baseMagic, headBytesMax } from './segments.ts';
 
 const endMark = 0xffffffff;
-const level = 4;
+/** Ids and digests are most of it, which no level makes shorter. */
+const level = 1;
+/** Compression's and the file's steps: each costs a hop between threads. */
+const chunkBytes = 256 << 10;
 
 /** Writes it; answers the bytes before compression. */
 export const writeBaseFile = async (
@@ -42,8 +45,8 @@ export const writeBaseFile = async (
   };
   await pipeline(
     parts,
-    createGzip({ level }),
-    createWriteStream('', { fd: file, start: begin.length + headBytes.length }),
+    createGzip({ level, chunkSize: chunkBytes }),
+    createWriteStream('', { fd: file, start: begin.length + headBytes.length, highWaterMark: chunkBytes }),
   );
   return bytes;
 };

@@ -44,7 +44,7 @@ import {
   type Tip,
   type Writer,
 } from './open-bucket.ts';
-import { pruneLog } from './prune.ts';
+import { LogPruner } from './prune.ts';
 import { type RoleOptions, StoreRole } from './role.ts';
 import {
   baseKey,
@@ -66,7 +66,7 @@ export interface StoreOptions {
   /** How long removed objects stay. */
   readonly graceMs: number;
   readonly cache: CacheLimits;
-  /** What segments since the last base may cost at least before another one is made; default 4 MiB. */
+  /** What segments since the last base may cost at least before another one is made; default 16 MiB. */
   readonly baseBytesMin?: number;
   /** How long a stop waits for what is not in the bucket. */
   readonly closeMsMax: number;
@@ -96,7 +96,7 @@ const closeTogether = 2;
 const newestPart = 0.25;
 /** An opening takes about as long for so many bytes as for one segment. */
 const segmentWorth = 16 << 10;
-const baseBytesMinDefault = 4 << 20;
+const baseBytesMinDefault = 16 << 20;
 const leaseMsDefault = 10_000;
 const sweepDelayDefault = 60_000;
 
@@ -185,6 +185,7 @@ class LakeCopy implements LakeStore {
   private sweeping: Promise<void> | undefined;
   private sinceBase = 0;
   private baseBytes = 0;
+  private readonly pruner: LogPruner;
 
   constructor(
     options: StoreOptions,
@@ -194,6 +195,7 @@ class LakeCopy implements LakeStore {
     this.options = options;
     this.bucket = options.bucket;
     this.waits = options.ack === 'bucket';
+    this.pruner = new LogPruner(options.bucket, options.graceMs);
     this.writer = own.writer;
     this.lease = own.lease;
     this.role = own.role;
@@ -233,6 +235,7 @@ class LakeCopy implements LakeStore {
     this.gone = [...gone];
     this.newest = log.place;
     const isNew = tip.segment === 0;
+    if (isNew) this.pruner.beginsEmpty();
     const begin = isNew ? { ...noTip, last: log.place.number, digest: log.place.digest.toString('hex') } : tip;
     const begins = isNew && begin.last > 0 ? begin.last : undefined;
     await this.lease.begin();
@@ -512,6 +515,7 @@ class LakeCopy implements LakeStore {
     this.role.answered('log');
     this.role.answered('lease');
     this.tip = tip;
+    this.pruner.put(tip.segment);
     this.place = taken.at(-1)!.place;
     this.sent.shift();
     this.sinceBase += bytes.length + segmentWorth;
@@ -604,7 +608,7 @@ class LakeCopy implements LakeStore {
       await this.bucket.putFile(baseKey(segment), path);
       killPoint('store: base put');
       this.baseBytes = statSync(path).size;
-      await pruneLog(this.bucket, this.options.graceMs);
+      await this.pruner.madeBase(segment);
     } finally {
       rmSync(path, { force: true });
     }

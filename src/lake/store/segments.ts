@@ -168,7 +168,7 @@ const firstGap = async (
   found: number,
 ): Promise<{ readonly last: number; readonly missing?: number }> => {
   const listed = new Set<number>();
-  for await (const { key } of bucket.list('log/')) if (numberOf(key) > base) listed.add(numberOf(key));
+  for await (const { key } of bucket.list('log/', { after: segmentKey(base) })) listed.add(numberOf(key));
   let last = found;
   for (const number of [...listed].sort((a, b) => b - a)) {
     if (number <= last) break;
@@ -238,7 +238,7 @@ export const segmentAround = async (bucket: Bucket, number: number): Promise<Seg
   return near.find((each) => each && lastNumber(each.head) >= number);
 };
 
-const segmentsAtOnce = 16;
+const segmentsAtOnce = 32;
 /** Segments from one on, in their order, to where the next is not there; several are asked for side by side. */
 export async function* segmentsFrom(bucket: Bucket, first: number): AsyncGenerator<Segment, void> {
   for (let next = first; ; ) {
