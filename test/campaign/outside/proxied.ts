@@ -6,7 +6,8 @@
  * never a commit names an object that is not there: whoever begins from the bucket alone reads each.
  *
  * A seed is a script and one of `slices` shares of the places in it: seeds below `scripts * slices` are all places of
- * all scripts.
+ * all scripts, each in one of the ways, which take turns; the next as many seeds are all places in the next way, and so
+ * on.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -21,7 +22,10 @@ import { scriptOf, type Step } from '../scripts.ts';
 export const scripts = 20;
 export const slices = 80;
 const blocks = 2;
-const ways = ['500', '503', 'reset', 'stall', 'cut', 'lost', 'old'] as const satisfies readonly Fault[];
+/** A listing is also answered as it was before: the n-th of them, in each round. */
+const ways = ['500', '503', 'reset', 'stall', 'cut', 'lost'] as const satisfies readonly Fault[];
+/** Services side by side. */
+const benches = 3;
 /** Nothing comes of a request for so long; so long it is tried again; then so long is waited for the store. */
 const limits = { idleMsMax: 1000, retryMsMax: 20_000, awayMs: 100 };
 /** Where the store stays away all that fails is the same: it need not be tried for long. */
@@ -33,37 +37,59 @@ const hungMs = 180_000;
 /** Of a request that fails: its number, how, and whether those behind it do too. */
 interface Place {
   readonly n: number;
-  readonly way: (typeof ways)[number];
+  readonly way: (typeof ways)[number] | 'old';
   readonly stays: boolean;
 }
 interface Known {
   readonly script: readonly Step[];
   readonly states: readonly LakeState[];
+  /** What it asks without faults. */
+  readonly requests: number;
+  readonly listings: number;
 }
 
 export const proxied: PartRun = async ({ folder, seeds, count, failed }) => {
-  const bench = new Bench(folder);
-  await bench.start();
+  const all = seeds[Symbol.iterator]();
   const known = new Map<number, Known>();
-  for (const seed of seeds) {
-    const number = seed % scripts;
-    const slice = Math.floor(seed / scripts) % slices;
-    try {
-      if (!known.has(number)) known.set(number, await bench.reference(withMoves(scriptOf(number, blocks))));
-      for (const way of ways)
-        for (const stays of [false, true])
-          for (let n = 1 + ((slice + number) % slices); ; n += slices) {
-            const place = { n, way, stays };
-            const fault = await bench.broken(known.get(number)!, place);
-            if (fault === 'not reached') break;
-            count(stays ? 'requests from which on all fail' : 'requests that fail once');
-            if (fault !== undefined) failed(seed, `request ${n}: ${way}${stays ? ' from there on' : ''}: ${fault}`);
-          }
-    } catch (fault) {
-      failed(seed, fault instanceof Error ? fault.message : String(fault));
+  const at = async (bench: Bench, seed: number, script: Known, place: Place): Promise<void> => {
+    const { n, way, stays } = place;
+    const fault = await bench.broken(script, place);
+    // A base that is made in time, or not, moves those behind it.
+    if (fault === 'not reached') return count(fault);
+    count(stays ? 'requests from which on all fail' : 'requests that fail once');
+    if (fault !== undefined) failed(seed, `request ${n}: ${way}${stays ? ' from there on' : ''}: ${fault}`);
+  };
+  const workAt = async (bench: Bench): Promise<void> => {
+    // Each takes the next seed when it has done one.
+    for (let next = all.next(); !next.done; next = all.next()) {
+      const seed = next.value;
+      const number = seed % scripts;
+      const slice = Math.floor(seed / scripts) % slices;
+      const round = Math.floor(seed / (scripts * slices));
+      try {
+        const script = await (known.get(number) ?? bench.reference(withMoves(scriptOf(number, blocks))));
+        known.set(number, script);
+        const first = 1 + ((slice + number) % slices);
+        for (const stays of [false, true]) {
+          for (let n = first; n <= script.requests; n += slices)
+            await at(bench, seed, script, { n, way: ways[(n + round) % ways.length]!, stays });
+          for (let n = first; n <= script.listings; n += slices)
+            await at(bench, seed, script, { n, way: 'old', stays });
+        }
+      } catch (fault) {
+        failed(seed, fault instanceof Error ? fault.message : String(fault));
+      }
     }
-  }
-  await bench.end();
+  };
+  // What waits for a store that is away leaves the processor to others.
+  await Promise.all(
+    Array.from({ length: benches }, async (_, i) => {
+      const bench = new Bench(join(folder, String(i)));
+      await bench.start();
+      await workAt(bench);
+      await bench.end();
+    }),
+  );
 };
 
 /** It goes on from the bucket alone in the middle and at the end, and reads what it has. */
@@ -162,12 +188,15 @@ class Bench {
 
   async reference(script: readonly Step[]): Promise<Known> {
     this.server.objects.clear();
+    this.server.requests.length = 0;
     const { endpoint } = this.server;
     const told = await this.inFolder((lake) => this.run(lake, script, { endpoint, mode: 'states' }, limits));
+    const requests = this.server.requests.length;
+    const listings = this.server.requests.filter((each) => each.includes('list-type=')).length;
     const said = told.lines.find((line) => /^(stopped|wrong|fault) /.test(line));
     if (told.status !== 0 || said !== undefined)
       throw new Error(`a run without faults ended with ${told.status}: ${said ?? ''} ${told.complaint}`);
-    return { script, states: statesOf(told.lines) };
+    return { script, states: statesOf(told.lines), requests, listings };
   }
   private async inFolder<T>(act: (lake: string) => Promise<T>): Promise<T> {
     const lake = join(this.folder, `lake-${this.runs}`);
@@ -179,9 +208,11 @@ class Bench {
   }
 
   /** What was wrong when that request failed, if anything. */
-  async broken({ script, states }: Known, { n, way, stays }: Place): Promise<string | undefined> {
+  async broken(known: Known, { n, way, stays }: Place): Promise<string | undefined> {
     const { server, proxy } = this;
+    const { script } = known;
     server.objects.clear();
+    server.requests.length = 0;
     proxy.forget();
     let seen = 0;
     let isReached = false;
@@ -206,7 +237,7 @@ class Bench {
         return `it ended with ${told.status}: ${said}`;
     } else if (told.status !== 0 || stopped !== undefined)
       return `it stopped: ${stopped ?? `${told.status} ${told.complaint}`}`;
-    return this.faultOfBucket(told, { script, states });
+    return this.faultOfBucket(told, known);
   }
   /** Whoever begins from the bucket alone has what was acknowledged, and reads all of it. */
   private async faultOfBucket(told: Told, { script, states }: Known): Promise<string | undefined> {

@@ -28,6 +28,7 @@ class Stage {
   private readonly store: BucketServer;
   private readonly prefix: string;
   private readonly services: Service[] = [];
+  private readonly works: Work[] = [];
 
   constructor(folder: string, store: BucketServer, prefix: string) {
     this.folder = folder;
@@ -42,7 +43,13 @@ class Stage {
     this.services.push(service);
     return service;
   }
+  work(service: Service, first: number): Work {
+    const work = new Work(service, first);
+    this.works.push(work);
+    return work;
+  }
   async end(): Promise<void> {
+    for (const work of this.works) await work.end();
     for (const service of this.services) {
       service.process.kill('SIGCONT');
       await service.end('SIGKILL');
@@ -199,7 +206,7 @@ const chained =
     for (let kill = 0, first = 1; kill < kills; kill++) {
       const hasStandby = (seed + kill) % 2 === 1;
       const standby = hasStandby ? await stage.start('-store', ...flags, '-standby') : undefined;
-      const work = new Work(writer, first);
+      const work = stage.work(writer, first);
       await work.some(5 + random.below(100));
       const killedAt = performance.now();
       await writer.end('SIGKILL');
@@ -265,11 +272,11 @@ export const twins = bucketPart('twins', async (stage, seed, count) => {
   const random = randomOf(seed + 37);
   const one = await stage.start('-store', '-store.ack', 'bucket', '-store.lease', '500ms');
   await makePool(one);
-  const before = new Work(one, 1);
+  const before = stage.work(one, 1);
   await before.some(5 + random.below(60));
   one.process.kill('SIGSTOP');
   const two = await stage.start('-store', '-store.ack', 'bucket');
-  const after = new Work(two, 1_000_001);
+  const after = stage.work(two, 1_000_001);
   await after.some(3);
   one.process.kill('SIGCONT');
   await after.some(10);
