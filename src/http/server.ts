@@ -56,6 +56,7 @@ import { checkParameters } from './bodies/parameters.ts';
 import { formatNamed } from './bodies/read-parameters.ts';
 import { sendFault } from './iceberg/faults.ts';
 import { type IcebergOptions, icebergService } from './iceberg/callers.ts';
+import { type SignatureGate, signatureGate } from './iceberg/gate.ts';
 import { addIceberg, icebergRoute, modelOf } from './iceberg/serve.ts';
 import { sendError, sendText } from './reply.ts';
 import { IdentityChecks } from './identity-check.ts';
@@ -219,6 +220,7 @@ const serviceOf = (
 /** Builds the server without listening. */
 const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; readonly service: Service } => {
   const { config, log, watch, earlyListener } = options;
+  let gate: SignatureGate | undefined;
   const app = Fastify({
     loggerInstance: log,
     // Lines carry the request's id themselves: no logger for each request.
@@ -227,7 +229,10 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    serverFactory: ((listener: RequestListener) => earlyListener.take(listener)) as FastifyServerFactory,
+    serverFactory: ((listener: RequestListener) =>
+      earlyListener.take((request, response) => {
+        if (!gate?.(request, response)) listener(request, response);
+      })) as FastifyServerFactory,
     ...(config.proxiesTrusted.length > 0 && { trustProxy: proxiesOf(config.proxiesTrusted) }),
     routerOptions: {
       maxParamLength: config.headerBytesMax,
@@ -264,7 +269,9 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
   addPages(app);
   const inspected = config.inspect.on ? watch : undefined;
   addRoutes(app, service, inspected !== undefined);
-  addIceberg(app, service, icebergService(options.catalogue, config, options.iceberg), routedMethods);
+  const iceberg = icebergService(options.catalogue, config, options.iceberg);
+  addIceberg(app, service, iceberg, routedMethods);
+  gate = signatureGate(service, iceberg);
   if (inspected) addInspection(app, service, inspected);
   return { app, service };
 };

@@ -47,7 +47,7 @@ export const noteCommit = (reply: FastifyReply, commit: string): void => {
 };
 
 /** Refusals that an error says by itself. */
-const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
+export const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
   'auth-missing': 'token',
   'auth-invalid': 'token',
   'origin-foreign': 'origin',

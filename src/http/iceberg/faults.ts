@@ -36,7 +36,11 @@ const oauthNames: Names = {
   'oauth-client': 'invalid_client',
   'oauth-scope': 'invalid_scope',
 };
-const oauthStatuses: NamesByStatus = { 401: 'invalid_client', 503: 'temporarily_unavailable' };
+const oauthStatuses: NamesByStatus = {
+  400: 'invalid_request',
+  401: 'invalid_client',
+  503: 'temporarily_unavailable',
+};
 const s3Names: Names = {
   's3-signature-malformed': 'AuthorizationHeaderMalformed',
   's3-signature-wrong': 'SignatureDoesNotMatch',
@@ -59,29 +63,44 @@ const s3Statuses: NamesByStatus = {
   503: 'SlowDown',
 };
 
+/** What a model calls an error. */
+const nameOf = (
+  error: unknown,
+  status: number,
+  { names, statuses, rest }: { readonly names: Names; readonly statuses: NamesByStatus; readonly rest: string },
+): string => {
+  const own = error instanceof LakeError ? names[error.code] : undefined;
+  return own ?? statuses[status] ?? (status >= 500 ? rest : statuses[400]);
+};
+
+/** An error in the words of S3. */
+export const s3Fault = (error: unknown, requestId: string): { readonly status: number; readonly text: string } => {
+  const { status, text: Message } = errorText(error);
+  const Code = nameOf(error, status, { names: s3Names, statuses: s3Statuses, rest: 'InternalError' });
+  return { status, text: xml('Error', { Code, Message, RequestId: requestId }) };
+};
+
 /** Sends an error in the words of a model. */
 export const sendFault = (reply: FastifyReply, error: unknown, model: Model): FastifyReply => {
   const { status, text: message } = errorText(error);
-  const code = error instanceof LakeError ? error.code : undefined;
-  const nameOf = (names: Names, statuses: NamesByStatus, rest: string): string =>
-    (code !== undefined ? names[code] : undefined) ?? statuses[status] ?? (status >= 500 ? rest : statuses[400]);
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '1');
   reply.header('cache-control', 'no-store');
   switch (model) {
     case 'catalogue': {
-      const type = nameOf(catalogueNames, catalogueStatuses, 'InternalServerError');
+      const type = nameOf(error, status, {
+        names: catalogueNames,
+        statuses: catalogueStatuses,
+        rest: 'InternalServerError',
+      });
       return sendJson(reply, status, { error: { message, type, code: status } });
     }
     case 'oauth': {
-      const name = nameOf(oauthNames, { ...oauthStatuses, 400: 'invalid_request' }, 'server_error');
+      const name = nameOf(error, status, { names: oauthNames, statuses: oauthStatuses, rest: 'server_error' });
       return sendJson(reply, status, { error: name, error_description: message });
     }
-    case 's3': {
-      const Code = nameOf(s3Names, s3Statuses, 'InternalError');
-      const text = xml('Error', { Code, Message: message, RequestId: reply.request.id });
-      return sendText(reply, status, 'application/xml', text);
-    }
+    case 's3':
+      return sendText(reply, status, 'application/xml', s3Fault(error, reply.request.id).text);
   }
 };
 

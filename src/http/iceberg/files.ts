@@ -21,8 +21,8 @@ import type { Service } from '../route.ts';
 import { type IcebergService, poolId, sees } from './callers.ts';
 import { answerBucket } from './listing.ts';
 import { lakeName } from './names.ts';
-import { checkSignature, checkTime, type Signature, signatureOf } from './signature.ts';
-import { filesRoot, parametersOf, percentDecoded, type Target } from './targets.ts';
+import { notedSigner, signerOf } from './signers.ts';
+import { bucketParameters, filesRoot, percentDecoded, type Target } from './targets.ts';
 
 /** A request to the bucket. `pool`: the table that it may read; undefined: all. */
 export interface FileCall {
@@ -41,7 +41,7 @@ export const answerFiles = async (
   iceberg: IcebergService,
   { request, reply, target, audit }: Asked,
 ): Promise<unknown> => {
-  const query = queryOf(target.query);
+  const query = bucketParameters(target.query);
   const pool = await readableBy(service, iceberg, { request, target, query, audit });
   const { method } = request;
   if (method !== 'GET' && method !== 'HEAD') throw new LakeError('s3-read-only', { method });
@@ -58,16 +58,6 @@ interface Asked {
   readonly audit: AuditTrail | undefined;
 }
 
-const queryOf = (query: string): FileCall['query'] => {
-  try {
-    return parametersOf(query);
-  } catch (error) {
-    if (!(error instanceof LakeError)) throw error;
-    const { name = '', value = '', wanted = '' } = error.parameters;
-    throw new LakeError('s3-argument', { name, value, wanted });
-  }
-};
-
 /** Bucket and key of a path; the key is as it is written, decoded. */
 const placeOf = ({ path }: Target): { readonly bucket: string | undefined; readonly key: string } => {
   const below = path === filesRoot || path.startsWith(`${filesRoot}/`) ? path.slice(filesRoot.length) : path;
@@ -79,38 +69,23 @@ const placeOf = ({ path }: Target): { readonly bucket: string | undefined; reado
 /** The pool whose files a request may read; undefined: those of all. @throws s3-.. */
 const readableBy = async (
   service: Service,
-  { credentials, clock, catalogue, publicUrl }: IcebergService,
+  iceberg: IcebergService,
   { request, target, query, audit }: Omit<Asked, 'reply'> & { readonly query: FileCall['query'] },
 ): Promise<string | undefined> => {
   const { access } = service;
-  const signature = signatureOf({ query, headers: request.headers });
-  if (!signature || !isOurs(signature)) {
-    if (!access) return undefined;
-    throw new LakeError(signature ? 's3-access-key-unknown' : 's3-unsigned');
-  }
-  const known = credentials.of(signature.sessionToken ?? '');
-  const pool = known?.said.pool;
-  if (!known || pool === undefined || known.accessKeyId !== signature.accessKeyId)
-    throw new LakeError('s3-token-invalid');
-  const signed = { method: request.method, path: target.path, query, headers: request.headers };
-  checkSignature(signed, signature, { signingKey: known.signingKey(signature), publicUrl });
-  const { token, expiresMs } = known.said;
-  const nowMs = clock.wallMs();
-  checkTime(signature, nowMs);
-  if (expiresMs <= nowMs) throw new LakeError('s3-token-expired');
-  if (!access) return pool;
-  // Given out without access control: it stands for nobody.
-  if (token === undefined) throw new LakeError('s3-token-invalid');
+  const { method, headers } = request;
+  const { signer } = notedSigner(request.raw) ?? {
+    signer: signerOf(service, iceberg, { method, target, query, headers }),
+  };
+  if (!access || !signer) return signer?.pool;
+  const { pool, token } = signer;
   const { principal } = await access.identify({ authorization: `Bearer ${token}` });
   if (audit) audit.who = principal;
-  const table = catalogue.tables().find((each) => each.pool === pool);
+  const table = iceberg.catalogue.tables().find((each) => each.pool === pool);
   if (table && sees({ principal }, table)) return pool;
   audit?.refused({ lacks: 'reader', pool: poolId(pool) });
   throw new LakeError('s3-denied');
 };
-/** Whether it is made with what was given out here, or says so. */
-const isOurs = ({ accessKeyId, sessionToken }: Signature): boolean =>
-  sessionToken !== undefined && /^LAKE[0-9A-F]{16}$/.test(accessKeyId);
 
 /** Parameters of GetObject and HeadObject that change nothing here; others would be of another operation. */
 const objectParameters = /^(?:X-Amz-.*|x-id|response-.*)$/;

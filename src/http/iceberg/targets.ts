@@ -37,6 +37,9 @@ export const ownerOf = (raw: string): 'catalogue' | 's3' | undefined => {
   return isBelow(filesRoot) || isBelow(bucketRoot) ? 's3' : undefined;
 };
 
+/** Whether a target is the bucket's. */
+export const isOfBucket = (raw: string): boolean => ownerOf(raw) === 's3';
+
 /** Percent-decodes; undefined for what cannot be. `plus`: it is a blank, as forms write it. */
 export const percentDecoded = (text: string, { plus = false } = {}): string | undefined => {
   try {
@@ -71,4 +74,14 @@ export const parametersOf = (query: string): ReadonlyMap<string, readonly string
     out.set(name, [...(out.get(name) ?? []), value]);
   }
   return out;
+};
+/** The same, in the bucket's words. @throws s3-argument */
+export const bucketParameters = (query: string): ReadonlyMap<string, readonly string[]> => {
+  try {
+    return parametersOf(query);
+  } catch (error) {
+    if (!(error instanceof LakeError)) throw error;
+    const { name = '', value = '', wanted = '' } = error.parameters;
+    throw new LakeError('s3-argument', { name, value, wanted });
+  }
 };
