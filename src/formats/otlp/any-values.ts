@@ -112,6 +112,7 @@ export class AnyValues {
     let keyEnd = start;
     let valueStart = 0;
     let valueEnd = 0;
+    let pieces: number[] | undefined;
     wire.at = start;
     while (wire.at < end) {
       const tag = wire.tag(end);
@@ -120,10 +121,15 @@ export class AnyValues {
         keyStart = wire.at;
         wire.at = keyEnd;
       } else if (tag === tags.value) {
-        valueEnd = wire.length(end);
+        const to = wire.length(end);
+        if (valueStart !== 0) (pieces ??= [valueStart, valueEnd]).push(wire.at, to);
         valueStart = wire.at;
-        wire.at = valueEnd;
+        valueEnd = wire.at = to;
       } else wire.skip(tag, end);
+    }
+    if (pieces) {
+      valueEnd = wire.join(pieces, pieces.length);
+      valueStart = wire.at;
     }
     const at = this.entries++ * placesEach;
     if (at + placesEach > this.places.length) this.grow();
@@ -230,12 +236,16 @@ export class AnyValues {
     if (depth >= this.nestingMax) throw new BytesFault(`nesting too deep (limit ${this.nestingMax})`);
   }
 
-  /** Which field counts: the last one. Where it lies is in `start` and `end`, a whole number in the wire's words. */
+  /**
+   * Which field counts: the last one, with those of its kind right before it if it is a list or a record. Where it lies
+   * is in `start` and `end`, a whole number in the wire's words.
+   */
   private parse(start: number, end: number): number {
     const { wire } = this;
     let kind: number = any.none;
     let low = 0;
     let high = 0;
+    let pieces: number[] | undefined;
     wire.at = start;
     while (wire.at < end) {
       const tag = wire.tag(end);
@@ -245,6 +255,8 @@ export class AnyValues {
         case tags.record:
         case tags.bytes: {
           const to = wire.length(end);
+          if (tag >>> 3 !== kind) pieces = undefined;
+          else if (tag === tags.array || tag === tags.record) (pieces ??= [this.start, this.end]).push(wire.at, to);
           this.start = wire.at;
           this.end = wire.at = to;
           kind = tag >>> 3;
@@ -264,6 +276,10 @@ export class AnyValues {
         default:
           wire.skip(tag, end);
       }
+    }
+    if (pieces && (kind === any.array || kind === any.record)) {
+      this.end = wire.join(pieces, pieces.length);
+      this.start = wire.at;
     }
     wire.low = low;
     wire.high = high;

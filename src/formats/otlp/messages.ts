@@ -66,7 +66,7 @@ class Slot {
   /** Words of a number, or where what is longer begins and ends. */
   low = 0;
   high = 0;
-  /** Starts and ends of what is repeated. */
+  /** Starts and ends of what is repeated, or of the pieces of a message that came in several. */
   places = noPlaces;
   count = 0;
   constructor(spec: FieldSpec, place: string, inner: Messages | undefined) {
@@ -161,10 +161,15 @@ export class Messages {
   private note(slot: Slot, tag: number, end: number): void {
     const { wire } = this;
     const { kind } = slot.spec;
+    const isAgain = slot.which !== 0;
     slot.which = tag >>> 3;
     if ((tag & 7) === wireType.bytes) {
       const to = wire.length(end);
       if (repeated.has(kind)) slot.add(wire.at, to);
+      else if (isAgain && (kind === 'message' || kind === 'any')) {
+        if (slot.count === 0) slot.add(slot.low, slot.high);
+        slot.add(wire.at, to);
+      }
       slot.low = wire.at;
       slot.high = wire.at = to;
       if (packable.has(kind) && kind !== 'uint64s' && ((slot.high - slot.low) & 7) !== 0)
@@ -185,6 +190,13 @@ export class Messages {
     const { fields } = record;
     for (let k = 0; k < slots.length; k++) this.writeSlot(slots[k]!, fields[k]!);
     record.end();
+  }
+  /** A message that came in pieces is where all of them are. */
+  private join(slot: Slot): void {
+    if (slot.count === 0) return;
+    slot.high = this.wire.join(slot.places, slot.count);
+    slot.low = this.wire.at;
+    slot.count = 0;
   }
   private writeSlot(slot: Slot, to: Builder): void {
     const { wire, values } = this;
@@ -208,10 +220,12 @@ export class Messages {
         return values.writeRecord(to, from, values.node(slot.place), 1);
       }
       case 'any':
+        this.join(slot);
         if (slot.which === 0) to.null();
         else values.write(to, slot.low, slot.high, values.node(slot.place), 0);
         return;
       case 'message':
+        this.join(slot);
         if (slot.which === 0 && spec.empty === 'null') to.null();
         else slot.inner!.write(to, slot.which === 0 ? 0 : slot.low, slot.which === 0 ? 0 : slot.high);
         return;

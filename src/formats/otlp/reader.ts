@@ -64,7 +64,9 @@ function* rowsOf(
   let wire: Wire | undefined;
   try {
     const bytes = encoding === 'json' ? work(() => wireOfJson(body, signal, { memory: ofBody, nestingMax })) : body;
-    wire = new Wire(bytes);
+    wire = new Wire(bytes, (size) => {
+      ofBody.hold(size);
+    });
     for (const batch of readRows(wire, signal, { batchRows, nestingMax, memory: ofRow, turn: options.turn })) {
       yield batch;
       rows += batch.length;

@@ -153,18 +153,24 @@ class NamedOwner extends Owner {
   note(wire: Wire, start: number, end: number): void {
     this.changed();
     this.start = this.end = this.schemaStart = this.schemaEnd = 0;
+    let pieces: number[] | undefined;
     wire.at = start;
     while (wire.at < end) {
       const tag = wire.tag(end);
       if (tag === first) {
-        this.end = wire.length(end);
+        const to = wire.length(end);
+        if (this.start !== 0) (pieces ??= [this.start, this.end]).push(wire.at, to);
         this.start = wire.at;
-        wire.at = this.end;
+        this.end = wire.at = to;
       } else if (tag === third) {
         this.schemaEnd = wire.length(end);
         this.schemaStart = wire.at;
         wire.at = this.schemaEnd;
       } else wire.skip(tag, end);
+    }
+    if (pieces) {
+      this.end = wire.join(pieces, pieces.length);
+      this.start = wire.at;
     }
   }
   protected write(): void {
@@ -205,17 +211,25 @@ class MetricOwner extends Owner {
     this.kind = -1;
     this.start = start;
     this.end = end;
+    let pieces: number[] | undefined;
     wire.at = start;
     while (wire.at < end) {
       const tag = wire.tag(end);
       const kind = kindByTag.get(tag);
       if (kind === undefined) wire.skip(tag, end);
       else {
+        const to = wire.length(end);
+        // Points of another kind take the place of those before; more of the same kind come to them.
+        if (kind !== this.kind) pieces = undefined;
+        else (pieces ??= [this.dataStart, this.dataEnd]).push(wire.at, to);
         this.kind = kind;
-        this.dataEnd = wire.length(end);
         this.dataStart = wire.at;
-        wire.at = this.dataEnd;
+        this.dataEnd = wire.at = to;
       }
+    }
+    if (pieces) {
+      this.dataEnd = wire.join(pieces, pieces.length);
+      this.dataStart = wire.at;
     }
     return this.kind;
   }

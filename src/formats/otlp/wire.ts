@@ -5,7 +5,9 @@
  * which columns are made afterwards. 1,000 log records of ten attributes (394 KB) to columns take 8.1 ms of processor time
  * that way (7.6, static code, 3.1 ms of it to decode), 3.8 ms here, in turns; and its code for OTLP is 840 KB.
  *
- * Invariants: nothing is read at or behind `end`; what is cut or makes no sense is a BytesFault.
+ * Invariants: nothing is read at or behind `end`; what is cut or makes no sense is a BytesFault. A message that may come
+ * once and comes in several fields is all of them together, as the format has it: such pieces are copied behind the
+ * bytes, so that the message lies in one place as others do.
  */
 import { BytesFault } from '../type-bytes.ts';
 
@@ -15,18 +17,60 @@ export const wireType = { varint: 0, fixed64: 1, bytes: 2, group: 3, groupEnd: 4
 /** Groups within groups, which nobody writes any more. */
 const groupsMax = 100;
 
+/** What is noted of a message that was joined. */
+const joinedBytes = 100;
+
 /** Reads a message from `at` on; words of 32 bits of the last number are `low` and `high`. */
 export class Wire {
-  readonly bytes: Uint8Array;
+  bytes: Uint8Array;
   at = 0;
   low = 0;
   high = 0;
   /** Whether the field that was gone by is the one that was looked for. */
   found = false;
-  private readonly view: DataView;
-  constructor(bytes: Uint8Array) {
+  private view: DataView;
+  private readonly hold: (bytes: number) => void;
+  /** Behind the bytes of the request and what was joined. */
+  private used: number;
+  /** Where messages that were joined are, by the first of their pieces. */
+  private readonly joined = new Map<number, { readonly start: number; readonly end: number }>();
+  /** `hold` accounts for bytes that are copied. */
+  constructor(bytes: Uint8Array, hold: (bytes: number) => void = () => {}) {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.hold = hold;
+    this.used = bytes.length;
+  }
+
+  /** The end of the message whose pieces have the first `count` starts and ends; it begins where this leaves `at`. */
+  join(places: ArrayLike<number>, count: number): number {
+    const first = places[0]!;
+    let message = this.joined.get(first);
+    if (!message) {
+      let size = 0;
+      for (let i = 0; i < count; i += 2) size += places[i + 1]! - places[i]!;
+      this.reserve(size + 1);
+      // Places tell messages apart, also those without anything in them: no two begin at one.
+      const start = ++this.used;
+      for (let i = 0; i < count; i += 2) {
+        this.bytes.copyWithin(this.used, places[i]!, places[i + 1]!);
+        this.used += places[i + 1]! - places[i]!;
+      }
+      message = { start, end: this.used };
+      this.joined.set(first, message);
+    }
+    this.at = message.start;
+    return message.end;
+  }
+  private reserve(size: number): void {
+    const { bytes, used } = this;
+    this.hold(joinedBytes);
+    if (used + size <= bytes.length) return;
+    const length = Math.max(used * 2, used + size);
+    this.hold(length);
+    this.bytes = new Uint8Array(length);
+    this.bytes.set(bytes.subarray(0, used));
+    this.view = new DataView(this.bytes.buffer);
   }
 
   /** The tag of the next field: its number times eight and its wire type. */

@@ -47,7 +47,7 @@ const entryOf = (entry: Cursor, labels: Labels): LokiEntry => {
   let time = { seconds: 0, nanos: 0 };
   for (const field of fieldsOf(entry)) {
     if (field.type !== wire.bytes) continue;
-    if (field.number === 1) time = timeOf(field.message());
+    if (field.number === 1) time = timeOf(field.message(), time);
     else if (field.number === 2) line = field.text();
     else if (field.number === 3) metadata.push(pairOf(field.message()));
   }
@@ -56,9 +56,14 @@ const entryOf = (entry: Cursor, labels: Labels): LokiEntry => {
 
 /** The most seconds whose nanoseconds are within 64 bits. */
 const secondsMax = 9_223_372_035;
-const timeOf = (time: Cursor): { readonly seconds: number; readonly nanos: number } => {
-  let seconds = 0n;
-  let nanos = 0n;
+interface Time {
+  readonly seconds: number;
+  readonly nanos: number;
+}
+/** A time, or what comes to one whose first part is known: a message may come in pieces. */
+const timeOf = (time: Cursor, before: Time): Time => {
+  let seconds = BigInt(before.seconds);
+  let nanos = BigInt(before.nanos);
   for (const field of fieldsOf(time)) {
     if (field.type !== wire.varint) continue;
     if (field.number === 1) seconds = field.integer;
