@@ -48,6 +48,7 @@ import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOper
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/stored.ts';
 import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from '../sql/casts.ts';
+import { rowAmong, rowsBeside } from '../sql/rows-in.ts';
 import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
 import { columnsOf } from '../sql/tables.ts';
@@ -383,7 +384,8 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const left = lowerValue(a, e.left, c);
   const list = c.sql ? lowerListQuantifier(a, e, left, c) : undefined;
   if (list) return list;
-  if (e.op === 'in' || e.op === 'not in') return negateIf(e.op === 'not in', lowerIn(a, left, e.right, c));
+  if (e.op === 'in' || e.op === 'not in')
+    return negateIf(e.op === 'not in', lowerRowIn(a, left, e, c) ?? lowerIn(a, left, e.right, c));
   if (e.op === 'like' || e.op === 'not like' || e.op === 'ilike' || e.op === 'not ilike')
     return negateIf(e.op.startsWith('not'), lowerLike(a, left, e, c));
   if (e.op === 'similar to' || e.op === 'not similar to')
@@ -484,6 +486,18 @@ const comparison = (c: ExprContext, x: PlanExpr, operator: CompareOperator, y: P
 };
 
 const negateIf = (negated: boolean, operand: PlanExpr): PlanExpr => (negated ? { kind: 'not', operand } : operand);
+
+/** A row among rows that the query writes down. */
+const lowerRowIn = (a: Analysis, left: PlanExpr, e: BinaryExpr, c: ExprContext): PlanExpr | undefined => {
+  const rows = c.sql ? rowsBeside(e.left, e.right) : undefined;
+  if (!rows || left.kind !== 'record') return undefined;
+  return rowAmong(
+    left.elements.map((x) => x.value),
+    rows.map((row) => row.elems.map((x) => lowerValue(a, x, c))),
+    (x, y) => comparison(c, x, '==', y),
+    () => lowerIn(a, left, e.right, c),
+  );
+};
 
 /** On the right side of `in` a query is always taken as the array of its results. */
 const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr => {

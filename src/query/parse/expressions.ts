@@ -138,7 +138,7 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
       row = 0;
     }
     const next: Expr | undefined =
-      operator === undefined || operator.level < min || operator.level > ceiling
+      operator === undefined || operator.level < min || (operator.level > ceiling && !isLooseIs(s, operator))
         ? failWord(s, min, ceiling)
         : parseRight(s, { left, start, apart }, operator);
     if (next === undefined) {
@@ -156,6 +156,9 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
   }
   return undefined;
 }
+
+/** In SQL `is` binds looser than the other comparisons: `a > b is null` looks at the comparison. */
+const isLooseIs = (s: Scanner, { op }: Operator): boolean => s.sql && op === 'is';
 
 /** Gives `count` operations, each the left operand of the one before, the end of the outermost. */
 function sharePlace(expr: Expr, count: number): Expr {

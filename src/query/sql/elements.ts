@@ -7,7 +7,7 @@
  *   ..), which is worked out once a row.
  */
 import { types } from '../../vectors/type.ts';
-import { intValue, stringValue } from '../../vectors/value.ts';
+import { intValue, nullValue, stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, type SqlNames, lowerExpr, lowerValue } from '../analyze/exprs.ts';
 import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from '../ast.ts';
@@ -15,7 +15,7 @@ import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from '../plan/w
 import { type FunctionSignature, type PlanExpr, openBound } from '../plan/plan.ts';
 import { Scope } from '../analyze/scope.ts';
 import { castTo, isBits } from './casts.ts';
-import { alikeNumbers, wideResult } from './numbers.ts';
+import { alikeNumbers, readBeside, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerInterval, lowerTimeRange } from './intervals.ts';
 import { asKeyOf, nullifOfSpans } from './stored.ts';
@@ -148,13 +148,27 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
     case 'nullif':
-      return nullifOfSpans(values(), c.sql?.typeOf);
+      return nullifOfSpans(values(), c.sql?.typeOf) ?? nullifOfText(values());
+    case 'greatest':
+    case 'least': {
+      const given = values();
+      const alike = readBeside(c, given);
+      return alike === given ? undefined : callOf(name, ...alike);
+    }
     case 'coalesce':
     case 'ifnull':
       return callOf(name, ...alikeNumbers(c, values()));
     default:
       return lowerListAggregate(a, name, e, values);
   }
+};
+
+/** `nullif` of a text that the query writes down beside something else, which is compared as `=` does. */
+const nullifOfText = ([value, other, ...more]: readonly PlanExpr[]): PlanExpr | undefined => {
+  const isText = (e: PlanExpr | undefined): boolean => e?.kind === 'literal' && e.value.type === types.string;
+  if (!value || !other || more.length > 0 || isText(value) === isText(other)) return undefined;
+  const test: PlanExpr = { kind: 'compare', operator: '==', left: value, right: other, sql: true };
+  return { kind: 'conditional', test, then: literal(nullValue), otherwise: value };
 };
 
 /** Bits are texts of as many characters; undefined for lengths of other values. */

@@ -218,7 +218,7 @@ export const lowerTimeRange = (
   c: ExprContext,
 ): PlanExpr | undefined => {
   const [from, to, by] = args;
-  const step = args.length === 3 && by ? intervalOf(a, by, c) : undefined;
+  const step = args.length === 3 && by ? stepOf(a, by, c) : undefined;
   if (!step || !from || !to) return undefined;
   return callOf(
     name,
@@ -227,6 +227,11 @@ export const lowerTimeRange = (
     step.rest ?? duration(0n),
     ...(step.months ? [step.months] : []),
   );
+};
+/** A text is the interval that it says. */
+const stepOf = (a: Analysis, by: Expr, c: ExprContext): Lowered | undefined => {
+  const written = by.kind === 'literal' && by.type === 'string' ? intervalOfText(by.text) : undefined;
+  return written ? ofParts(a, written, by) : intervalOf(a, by, c);
 };
 /** A date with a time of day is a moment, the difference of two times of day a duration. */
 const clockArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr => {

@@ -1,7 +1,7 @@
 /**
  * Numbers of unlike types that come together in one column of SQL: they become one type, so that equal ones are equal.
  */
-import { commonNumber, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
+import { type Type, commonNumber, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
 import type { ExprContext } from '../analyze/exprs.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { castTo } from './casts.ts';
@@ -53,3 +53,28 @@ export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): rea
       : { kind: 'plain', type: target };
   return branches.map((e, i) => (of[i] === types.null || numberIn(of[i]) === target ? e : castTo(e, wanted)));
 };
+
+/**
+ * Texts that the query writes down beside values that are all times or all numbers, as what these are; others as they
+ * are.
+ */
+export const readBeside = (c: ExprContext, values: readonly PlanExpr[]): readonly PlanExpr[] => {
+  const isWritten = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.string;
+  const typeOf = (e: PlanExpr): Type | undefined => (e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e));
+  const kinds = values
+    .filter((e) => !isWritten(e))
+    .flatMap((e) => alternatives(typeOf(e) ?? types.string))
+    .filter((t) => t !== types.null);
+  if (kinds.length === 0 || !values.some(isWritten)) return values;
+  if (kinds.every((t) => t === types.time))
+    return values.map((e) => (isWritten(e) ? castTo(e, { kind: 'timestamp', unit: 1 }) : e));
+  const numbers = kinds.map(numberIn);
+  if (!numbers.every((t) => t !== undefined)) return values;
+  const isWhole = values.every((e) => !isWritten(e) || /^\s*[+-]?\d+\s*$/.test(textOf(e)));
+  const type = isWhole ? types.int64 : types.float64;
+  return alikeNumbers(
+    c,
+    values.map((e) => (isWritten(e) ? castTo(e, { kind: 'plain', type }) : e)),
+  );
+};
+const textOf = (e: PlanExpr): string => (e.kind === 'literal' ? String(e.value.data) : '');

@@ -3,7 +3,7 @@
  * for its result; the op comes behind grouping and HAVING, and what was lowered is then written over its rows.
  */
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Value, missing } from '../../vectors/value.ts';
+import { type Value, missing, underValue } from '../../vectors/value.ts';
 import { formKey, givenTo } from '../analyze/aggregates.ts';
 import { aggregateCall, refusedNames } from '../analyze/calls.ts';
 import type { Analysis } from '../analyze/context.ts';
@@ -485,7 +485,7 @@ export class SqlWindows {
   #checkCount(name: string, args: readonly Arg[], lowered: readonly PlanExpr[]): void {
     const at = name === 'ntile' ? 0 : name === 'nth_value' ? 1 : undefined;
     const count = at !== undefined ? this.#a.constant(lowered[at]!) : undefined;
-    if (!count || count.value.type === types.null) return;
+    if (!count || underValue(count.value).data === null) return;
     if (!isInteger(count.value.type) || Number(count.value.data) < 1)
       this.#a.fault(`${name}: argument must be an integer greater than zero`, args[at!]!);
   }

@@ -13,6 +13,7 @@ import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from '../apply.ts';
 import { arithmetic, overflow } from '../arithmetic.ts';
 import { errors, inner, overlay, wrapErrors } from '../rows.ts';
+import { isArray, sqlConcat } from './concat.ts';
 import { mayHaveSpans, spanArithmetic } from './span-arithmetic.ts';
 
 /**
@@ -36,9 +37,34 @@ export const sqlArithmetic = (
   if ((operator === '+' || operator === '-') && (mayHaveTimes(left) || mayHaveTimes(right)))
     return apply([left, right], length, timeKernels[operator], 'bare');
   if (mayHaveSpans(left) || mayHaveSpans(right)) return apply([left, right], length, spanKernels[operator], 'bare');
+  if (operator === '+' && mayHaveLists(left) && mayHaveLists(right))
+    return apply([left, right], length, listSum, 'bare');
   // Where floats are looked at afterwards, they must still be there.
   const result = arithmetic(operator, left, right, length, zeros.whole ? undefined : over, true);
   return operator === '/' || operator === '%' ? dividedBy(result, { operator, left, right }, zeros) : result;
+};
+
+/** The sum of two lists has the elements of both. */
+const listSum: Kernel = (sides, length) =>
+  sides.every(isArray) ? sqlConcat(sides, length) : arithmetic('+', sides[0]!, sides[1]!, length, undefined, true);
+const mayHaveLists = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'list':
+      return true;
+    case 'constant':
+    case 'named':
+      return mayHaveLists(v.inner);
+    case 'dictionary':
+      return mayHaveLists(v.values);
+    case 'selected':
+      return mayHaveLists(v.base);
+    case 'dynamic':
+      return v.parts.some(mayHaveLists);
+    case 'union':
+      return v.members.some(mayHaveLists);
+    default:
+      return false;
+  }
 };
 
 interface Division {

@@ -4,6 +4,7 @@
  */
 import type { BinaryOperator, CallExpr, Expr, LambdaNode, NameNode, QuantifiedExpr } from '../../ast.ts';
 import { parseExpr } from '../expressions.ts';
+import { parseSqlForm } from './forms.ts';
 import { parseEnclosedQuery } from '../primaries.ts';
 import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
@@ -95,7 +96,7 @@ const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', 
 export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined =>
   parseQuantifiedQuery(s, left, op) ?? parseQuantifiedList(s, left, op);
 
-const listQuantifier = /(any|some|all)\s*\(/iy;
+const listQuantifier = /(any|some|all)(?:\s*\(|\s+array\s*\[)/iy;
 const listOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([
   ...comparisons,
   '~',
@@ -116,14 +117,17 @@ const parseQuantifiedList = (s: Scanner, left: Expr, op: BinaryOperator): Expr |
   const start = s.pos;
   const word = s.peekWord();
   s.pos += word.length;
-  if (s.takeNext('(')) {
-    s.skip();
-    const list = parseExpr(s);
-    if (list !== undefined && s.takeNext(')'))
-      return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
-  }
+  const list = parseEnclosedList(s);
+  if (list !== undefined) return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
   s.pos = start;
   return undefined;
+};
+/** A list in brackets, or `array[..]` without them. */
+const parseEnclosedList = (s: Scanner): Expr | undefined => {
+  const isEnclosed = s.takeNext('(');
+  s.skip();
+  const list = isEnclosed ? parseExpr(s) : parseSqlForm(s);
+  return list !== undefined && (!isEnclosed || s.takeNext(')')) ? list : undefined;
 };
 const reduction = (left: Expr, op: BinaryOperator, list: Expr, all: boolean, end: number): CallExpr => {
   const span = { start: left.start, end };

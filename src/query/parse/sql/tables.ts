@@ -21,6 +21,10 @@ export function parseTables(s: Scanner): SqlTableExpr | undefined {
 function parseJoins(s: Scanner): SqlTableExpr | undefined {
   let left = parseTable(s);
   while (left !== undefined) {
+    if (isAhead(s, lastComma)) {
+      s.takeNext(',');
+      return left;
+    }
     const before = s.pos;
     const next: SqlJoin | undefined = parseJoin(s, left);
     if (next === undefined) {
@@ -31,6 +35,9 @@ function parseJoins(s: Scanner): SqlTableExpr | undefined {
   }
   return undefined;
 }
+/** A comma behind the last table, which DuckDB allows. */
+const lastComma =
+  /\s*,\s*(?:$|[);|]|(?:(?:where|having|qualify|window|limit|offset|fetch|union|intersect|except)\s|(?:group|order)\s+by\b))/iy;
 
 function parseJoin(s: Scanner, left: SqlTableExpr): SqlJoin | undefined {
   const natural = takesNatural(s);
