@@ -28,6 +28,7 @@ import {
   chargeColumns,
   compacted,
   compactedParts,
+  constant,
   dynamic,
   flatten,
   itemsOf,
@@ -40,9 +41,20 @@ export const concat = (vectors: readonly Vector[]): Vector => {
   const filled = vectors.filter((v) => v.length > 0);
   if (filled.length === 0) return vectors[0] ?? noRows;
   if (filled.length === 1) return filled[0]!;
-  return concatCoded(filled) ?? concatFlat(filled.map(flatten));
+  return concatConstants(filled) ?? concatCoded(filled) ?? concatFlat(filled.map(flatten));
 };
 
+/** Of one value. */
+const concatConstants = (vectors: readonly Vector[]): Vector | undefined => {
+  const inner = vectors[0]!.form === 'constant' ? vectors[0]!.inner : undefined;
+  if (!inner) return undefined;
+  let length = 0;
+  for (const v of vectors) {
+    if (v.form !== 'constant' || v.inner !== inner) return undefined;
+    length += v.length;
+  }
+  return constant(inner, length);
+};
 const concatDictionaries = (values: readonly BytesVector[]): BytesVector =>
   concatRuns(
     values[0]!,

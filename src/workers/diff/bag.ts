@@ -15,28 +15,28 @@ import { Uint32List } from '../../vectors/lists.ts';
 import { working } from '../../vectors/stop.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 
-/** Clears in `keepsBefore` and `keepsAfter` the rows that are on both sides. */
+/** Clears in `keeps` of either side the rows that are on both. */
 export const cancelEqual = (
-  before: { readonly rows: Vector; readonly index: Uint32Array; readonly keeps: Uint8Array },
-  after: { readonly rows: Vector; readonly index: Uint32Array; readonly keeps: Uint8Array },
+  before: { readonly rows: Vector; readonly keeps: Uint8Array },
+  after: { readonly rows: Vector; readonly keeps: Uint8Array },
 ): void => {
   const table = new ColumnCodes();
-  const removed = table.codes(take(before.rows, before.index));
+  const removed = table.codes(before.rows);
   const counts = new Uint32Array(table.size);
   for (let n = 0; n < removed.length; n++) counts[removed[n]!]!++;
-  const added = table.codes(take(after.rows, after.index), false);
+  const added = table.codes(after.rows, false);
   const used = new Uint32Array(counts.length);
   for (let n = 0; n < added.length; n++) {
     const code = added[n]!;
     if (code >= counts.length || used[code]! >= counts[code]!) continue;
     used[code]!++;
-    after.keeps[after.index[n]!] = 0;
+    after.keeps[n] = 0;
   }
   for (let n = 0; n < removed.length; n++) {
     const code = removed[n]!;
     if (used[code]! === 0) continue;
     used[code]!--;
-    before.keeps[before.index[n]!] = 0;
+    before.keeps[n] = 0;
   }
 };
 

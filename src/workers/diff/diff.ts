@@ -16,14 +16,23 @@ import { Memory } from '../../exec/operators/build.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import { concat } from '../../vectors/concat.ts';
 import { working } from '../../vectors/stop.ts';
-import { type Vector, take } from '../../vectors/vector.ts';
+import type { Vector } from '../../vectors/vector.ts';
 import { type BagTools, cancelMany, type Left } from './bag.ts';
-import { type ChangeTools, changesOf, changesOfSide } from './changes.ts';
+import { type ChangeTools, changesOf, changesOfRows, changesOfSide, wantedOf } from './changes.ts';
 import { Differences } from './different.ts';
 import { sharedRows } from './shared.ts';
-import { type Pieces, Side, type SideOptions } from './side.ts';
+import { Side, type SideOptions } from './side.ts';
 import { leftTogether } from './versions.ts';
-import { type Keys, type Leftover, type Window, byAllKeys, compareWindow, sorted, withoutPairs } from './window.ts';
+import {
+  type Compared,
+  type Keys,
+  type Pieces,
+  type Window,
+  compareWindow,
+  leftOf,
+  lengthOf,
+  sorted,
+} from './window.ts';
 
 /** The two sides, and what they are read with. */
 export interface DiffSources extends SideOptions {
@@ -36,6 +45,8 @@ export interface DiffSources extends SideOptions {
 export interface ChangeSources extends DiffSources {
   /** Empty: records are whole values. */
   readonly identity: Keys['keys'];
+  /** Paths into the records that are looked at; absent: all. */
+  readonly wanted?: Keys['keys'];
 }
 
 /** Changes that are given together, at least, unless they take long to find. */
@@ -64,46 +75,45 @@ export async function* diffRows(sources: ChangeSources): AsyncGenerator<Vector> 
 
 /** The rows that one side has alone, by windows of their keys. @throws as `diffRows` */
 export async function* leftRows(sources: DiffSources): AsyncGenerator<Left> {
-  for await (const found of differencesIn(sources)) {
+  for await (const found of differencesIn(sources, false)) {
     if ('group' in found) yield* found.group;
     else if ('side' in found) yield found;
     else {
-      const { sides, left } = found;
-      for (const side of ['removed', 'added'] as const) {
-        const rows = rowsOfSide(sides, left, side);
+      for (const [side, name] of [
+        ['removed', 'before'],
+        ['added', 'after'],
+      ] as const) {
+        const rows = leftOf(found, name);
         if (rows.length > 0) yield { side, rows };
       }
     }
   }
 }
-const rowsOfSide = ({ before, after }: Window, { added, rows }: Leftover, side: Left['side']): Vector => {
-  const wanted = side === 'added' ? 1 : 0;
-  const places = new Uint32Array(rows.length);
-  let count = 0;
-  for (let n = 0; n < rows.length; n++) if (added[n] === wanted) places[count++] = rows[n]!;
-  return take(side === 'added' ? after : before, places.subarray(0, count));
-};
 
 async function* changesIn(sources: ChangeSources): AsyncGenerator<Vector> {
-  const { keys, identity, signal } = sources;
-  const tools: ChangeTools = { keys, identity, differences: new Differences() };
-  for await (const found of differencesIn(sources)) {
+  const { keys, identity, wanted, signal } = sources;
+  const tools: ChangeTools = { keys, identity, wanted: wantedOf(wanted), differences: new Differences() };
+  for await (const found of differencesIn(sources, identity.length > 0 && tools.wanted.has('fields'))) {
     if ('group' in found) {
       const { group } = found;
       const left = identity.length > 0 ? leftTogether(group, identity, keys, found.tools) : group;
-      for await (const one of left) yield working(signal, () => changesOfFound(one, tools));
-    } else yield working(signal, () => changesOfFound(found, tools));
+      for await (const one of left)
+        yield working(signal, () =>
+          'side' in one ? changesOfSide(one.side, one.rows, tools) : changesOfRows(one, tools),
+        );
+    } else
+      yield working(signal, () =>
+        'side' in found ? changesOfSide(found.side, found.rows, tools) : changesOf(found, tools),
+      );
   }
 }
-const changesOfFound = (found: FoundRows, tools: ChangeTools): Vector =>
-  'side' in found ? changesOfSide(found.side, found.rows, tools.keys) : changesOf(found.sides, found.left, tools);
 
-/** Rows of both sides, and which of them are left; or rows of one side that all are. */
-type FoundRows = Left | { readonly sides: Window; readonly left: Leftover };
+/** What is left of rows of both sides; or rows of one side that all are. */
+type FoundRows = Left | Compared;
 /** Or what is left of a key of which both sides have rows, one of them very many, and what it is worked on with. */
 type Found = FoundRows | { readonly group: AsyncIterable<Left>; readonly tools: BagTools };
 
-async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
+async function* differencesIn(sources: DiffSources, byField: boolean): AsyncGenerator<Found> {
   const { signal, spill, batchRows } = sources;
   const tools: BagTools = { memory: new Memory(sources.memoryBytesMax), spill, batchRows, signal };
   const differences = new Differences();
@@ -123,7 +133,7 @@ async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
         if (isOfBoth) yield { group, tools };
         else yield* group;
       } else {
-        const found = working(signal, () => differencesOf(window, sources, differences));
+        const found = working(signal, () => differencesOf(window, sources, { differences, byField }));
         if (found) yield found;
       }
     }
@@ -134,13 +144,13 @@ async function* differencesIn(sources: DiffSources): AsyncGenerator<Found> {
 }
 
 const both = ({ main, rest }: Pieces, keys: Keys): Vector =>
-  rest.length === 0 ? byAllKeys(main, keys) : sorted([main, rest], keys);
+  rest.length === 0 && keys.keys.length < 2 ? main : sorted([main, rest], keys);
 
 /**
  * Takes the rows up to the least of the last keys at hand; without those of that key, if there are more of them to come.
  * Undefined: there is nothing but rows of that key.
  */
-const nextWindow = (before: Side, after: Side): { readonly before: Pieces; readonly after: Pieces } | undefined => {
+const nextWindow = (before: Side, after: Side): Window | undefined => {
   const last = before.isEmpty || (!after.isEmpty && before.compare(before.last, after.last) > 0) ? after : before;
   const bound = last.last;
   const isAlone = before.isEmpty || after.isEmpty;
@@ -148,23 +158,15 @@ const nextWindow = (before: Side, after: Side): { readonly before: Pieces; reado
   const window = { before: before.take(bound, isWhole), after: after.take(bound, isWhole) };
   return lengthOf(window.before) + lengthOf(window.after) === 0 ? undefined : window;
 };
-const lengthOf = ({ main, rest }: Pieces): number => main.length + rest.length;
 
 const differencesOf = (
-  window: { readonly before: Pieces; readonly after: Pieces },
+  window: Window,
   own: Keys,
-  differences: Differences,
+  how: { readonly differences: Differences; readonly byField: boolean },
 ): FoundRows | undefined => {
   if (lengthOf(window.before) === 0) return { side: 'added', rows: both(window.after, own) };
   if (lengthOf(window.after) === 0) return { side: 'removed', rows: both(window.before, own) };
-  let sides: Window = { before: byAllKeys(window.before.main, own), after: byAllKeys(window.after.main, own) };
-  if (window.before.rest.length + window.after.rest.length > 0) {
-    // Mostly one object has nearly all rows of a side: it is not copied for the sake of the others.
-    const { before, after } = withoutPairs(sides, own, differences);
-    sides = { before: sorted([before, window.before.rest], own), after: sorted([after, window.after.rest], own) };
-  }
-  const left = compareWindow(sides, own, differences);
-  return left.rows.length > 0 ? { sides, left } : undefined;
+  return compareWindow(window, own, how);
 };
 
 /** The rows of the key that both sides are at, or one of them. */

@@ -12,6 +12,7 @@ import { arrayType, types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
 import { type FlatVector, type RecordVector, type Vector, take, typeAt } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import type { FieldMarks as Marked } from './runs.ts';
 import { type Differences, type Pairs, alikeRecords, flatBehind, pairsByPart } from './different.ts';
 
 type Path = readonly string[];
@@ -123,7 +124,7 @@ class FieldMarks {
     this.counts[owner]!++;
   }
 
-  /** The paths of each pair. Few sets of fields change together: each is made once. */
+  /** The paths of each pair. */
   vector(): Vector {
     const { counts } = this;
     const ends = new Uint32Array(counts.length + 1);
@@ -142,9 +143,41 @@ class FieldMarks {
       if (code === undefined) sets.set(text, (code = lists.push([...own].map((path) => this.paths[path]!)) - 1));
       codes[n] = code;
     }
-    return take(vectorOf(lists.map(listOfPaths)), codes);
+    return coded(lists, codes);
   }
 }
+
+/** Paths of the fields that are marked in each of these pairs, as a list of lists of names. */
+export const listsOfFields = (fields: readonly Marked[], numbers: Uint32Array): Vector => {
+  let lists: (readonly Path[])[] = [[]];
+  let codes = new Uint32Array(numbers.length);
+  for (const { path, marks } of fields) {
+    // With each field a list becomes two, those without it and with it, as far as there are pairs of these.
+    const next: (readonly Path[])[] = [];
+    const places = new Uint32Array(lists.length * 2);
+    const own = new Uint32Array(codes.length);
+    for (let n = 0; n < own.length; n++) {
+      const place = codes[n]! * 2 + marks[numbers[n]!]!;
+      if (places[place] === 0) {
+        const list = lists[codes[n]!]!;
+        places[place] = next.push(place % 2 === 1 ? [...list, path] : list);
+      }
+      own[n] = places[place]! - 1;
+    }
+    lists = next;
+    codes = own;
+  }
+  return coded(lists, codes);
+};
+/** Of few lists each is made once, and those of a window are mostly those of the window before. */
+const coded = (lists: readonly (readonly Path[])[], codes: Uint32Array): Vector => {
+  if (lists.length * fewOf > codes.length) return take(vectorOf(lists.map(listOfPaths)), codes);
+  const text = JSON.stringify(lists);
+  if (text !== last?.text) last = { text, values: vectorOf(lists.map(listOfPaths)) };
+  return { form: 'dictionary', length: codes.length, codes, values: last.values };
+};
+let last: { readonly text: string; readonly values: Vector } | undefined;
+const fewOf = 16;
 
 const pathsType = arrayType(arrayType(types.string));
 const listOfPaths = (paths: readonly Path[]) => ({

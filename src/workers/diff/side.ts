@@ -9,13 +9,8 @@ import { sortKeyBytes } from '../../vectors/sort-key.ts';
 import { working } from '../../vectors/stop.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { type Vector, noRows, slice, valueAt } from '../../vectors/vector.ts';
-import { type Keys, sorted } from './window.ts';
+import { type Keys, type Pieces, sorted } from './window.ts';
 
-/** Rows of a side: of the object that has most of them, and of all others. */
-export interface Pieces {
-  readonly main: Vector;
-  readonly rest: Vector;
-}
 /** How a side is read. */
 export interface SideOptions extends Keys {
   readonly batchRows: number;

@@ -5,11 +5,14 @@
  */
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
-import type { Vector } from '../../vectors/vector.ts';
+import { Uint32List } from '../../vectors/lists.ts';
+import { type Vector, noRows } from '../../vectors/vector.ts';
 import { haveIdentity, splitByIdentity } from '../merge/identity.ts';
 import { Groups, type RowTools } from '../merge/row-store.ts';
 import type { Left } from './bag.ts';
-import type { Leftover, Window } from './window.ts';
+import type { Differences } from './different.ts';
+import { markRuns } from './runs.ts';
+import { type Compared, type Leftover, type Pieces, type Window } from './window.ts';
 
 type Paths = readonly (readonly string[])[];
 
@@ -24,6 +27,44 @@ const columnsOf = (rows: Vector, paths: Paths): Vector => ({
 export const versionPaths = (identity: Paths, keys: Paths): Paths => [
   ...new Map([...identity, ...keys].map((path) => [JSON.stringify(path), path])).values(),
 ];
+
+/**
+ * Which of the pairs of rows with one key are versions of one record; undefined: all. Rows of one identity and key are in
+ * one pair: nothing is looked up.
+ */
+export const versionsOfPairs = (
+  { parts, pairs, numbers, window }: Compared,
+  {
+    identity,
+    keys,
+    differences,
+  }: { readonly identity: Paths; readonly keys: Paths; readonly differences: Differences },
+): Uint32Array | undefined => {
+  const paths = versionPaths(identity, keys);
+  const columns = parts.map(({ before, after, runs }) => ({
+    before: columnsOf(before, paths),
+    after: columnsOf(after, paths),
+    runs,
+  }));
+  const total = parts.reduce((n, { runs }) => n + runs.rows, 0);
+  const { differs } = markRuns(columns, total, { differences, byField: false });
+  const own = new Uint8Array(numbers.length);
+  for (let n = 0; n < own.length; n++) own[n] = differs[numbers[n]!]!;
+  markWithout(window.before, pairs.a, identity, own);
+  if (own.indexOf(1) < 0) return undefined;
+  const versions = new Uint32List();
+  for (let n = 0; n < own.length; n++) if (own[n] === 0) versions.push(n);
+  return versions.done();
+};
+/** Marks the rows that have no identity. */
+const markWithout = ({ main, rest }: Pieces, rows: Uint32Array, identity: Paths, out: Uint8Array): void => {
+  const [has, others] = [haveIdentity(main, identity), haveIdentity(rest, identity)];
+  const { length } = main;
+  for (let n = 0; (has ?? others) && n < rows.length; n++) {
+    const row = rows[n]!;
+    if ((row < length ? has?.[row] : others?.[row - length]) === 0) out[n] = 1;
+  }
+};
 
 /** For each row that went, one more than the number of the row that came of the same record; 0 for none. */
 export const versionsOf = (removed: Vector, added: Vector, identity: Paths, keys: Paths): Uint32Array => {
@@ -57,7 +98,7 @@ export async function* leftTogether(
   identity: Paths,
   keys: Paths,
   tools: RowTools,
-): AsyncGenerator<Left | { readonly sides: Window; readonly left: Leftover }> {
+): AsyncGenerator<Left | { readonly window: Window; readonly left: Leftover }> {
   const paths = versionPaths(identity, keys);
   const groups = new Groups(tools, (rows) => columnsOf(rows, paths));
   try {
@@ -67,7 +108,10 @@ export async function* leftTogether(
       await groups.add(side === 'removed' ? 'theirsRemoved' : 'theirsAdded', own);
     }
     for await (const { theirsRemoved: before, theirsAdded: after } of groups.read())
-      yield { sides: { before, after }, left: allOf(before.length, after.length) };
+      yield {
+        window: { before: { main: before, rest: noRows }, after: { main: after, rest: noRows } },
+        left: allOf(before.length, after.length),
+      };
   } finally {
     groups.close();
   }

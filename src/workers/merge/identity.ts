@@ -1,9 +1,7 @@
 /** Which record a row is a version of. */
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { types } from '../../vectors/type.ts';
-import { underValue } from '../../vectors/value.ts';
-import { type Vector, take, valueAt } from '../../vectors/vector.ts';
+import { type Vector, take } from '../../vectors/vector.ts';
 
 type Identity = readonly (readonly string[])[];
 
@@ -27,14 +25,44 @@ export const splitByIdentity = (rows: Vector, identity: Identity): { readonly ow
 export const haveIdentity = (rows: Vector, identity: Identity): Uint8Array | undefined => {
   let has: Uint8Array | undefined;
   for (const path of identity) {
-    const column = keyColumn(rows, path);
-    if (column.form === 'number' || column.form === 'bytes') continue;
-    for (let i = 0; i < rows.length; i++)
-      if (!hasValue(column, i)) (has ??= new Uint8Array(rows.length).fill(1))[i] = 0;
+    const own = haveValues(keyColumn(rows, path));
+    if (own && has) for (let i = 0; i < rows.length; i++) has[i]! &= own[i]!;
+    else has ??= own;
   }
   return has;
 };
-const hasValue = (column: Vector, row: number): boolean => {
-  const { type } = underValue(valueAt(column, row));
-  return type !== types.null && type.kind !== 'error';
+/** 1 for rows that are neither null nor an error; undefined: all of them. */
+const haveValues = (column: Vector): Uint8Array | undefined => {
+  switch (column.form) {
+    case 'null':
+    case 'error':
+      return new Uint8Array(column.length);
+    case 'named':
+      return haveValues(column.inner);
+    case 'constant':
+      return haveValues(column.inner)?.[0] === 0 ? new Uint8Array(column.length) : undefined;
+    case 'dictionary':
+      return valuesBehind([column.values], column.length, undefined, column.codes);
+    case 'selected':
+      return valuesBehind([column.base], column.length, undefined, column.index);
+    case 'dynamic':
+      return valuesBehind(column.parts, column.length, column.tags, column.slots);
+    case 'union':
+      return valuesBehind(column.members, column.length, column.tags, column.slots);
+    default:
+      return undefined;
+  }
+};
+/** Row i is parts[tags[i]] at slots[i]; without tags one of the only part. */
+const valuesBehind = (
+  parts: readonly Vector[],
+  length: number,
+  tags: Uint32Array | undefined,
+  slots: Uint32Array,
+): Uint8Array | undefined => {
+  const have = parts.map(haveValues);
+  if (have.every((own) => own === undefined)) return undefined;
+  const out = new Uint8Array(length);
+  for (let i = 0; i < length; i++) out[i] = have[tags ? tags[i]! : 0]?.[slots[i]!] ?? 1;
+  return out;
 };

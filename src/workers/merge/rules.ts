@@ -37,10 +37,7 @@ export const mergeBag = ({ oursRemoved, oursAdded, theirsRemoved, theirsAdded }:
 const unmatched = (rows: Vector, others: Vector): Vector => {
   if (rows.length === 0 || others.length === 0) return rows;
   const keeps = all(rows.length);
-  cancelEqual(
-    { rows, index: rangeOf(rows.length), keeps },
-    { rows: others, index: rangeOf(others.length), keeps: all(others.length) },
-  );
+  cancelEqual({ rows, keeps }, { rows: others, keeps: all(others.length) });
   const left = placesOf(keeps);
   return left.length === keeps.length ? rows : take(rows, left);
 };

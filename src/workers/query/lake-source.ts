@@ -133,6 +133,7 @@ const diffOf = (
     keys,
     order,
     identity,
+    ...(request.columns && { wanted: request.columns }),
     spill,
     memoryBytesMax: tools.queryMemoryBytesMax,
     batchRows: tools.batchRows,
