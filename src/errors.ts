@@ -432,6 +432,7 @@ export const errorTable = {
     'invalid query param "{name}": {pair}: invalid percent encoding, or a semicolon (write %25, %3B)',
   ),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
+  'filter-path-long': bad('invalid query param "filter_path": {names} names, more than {limit}'),
   'utf8-rule': bad('invalid query param "utf8": {value}: expected keep or refuse'),
   'errors-rule': bad('invalid query param "errors": {value}: expected refuse, skip or wrap'),
   'errors-format': bad(

@@ -17,6 +17,9 @@ export const markLength = (bytes: Uint8Array, end: number): number =>
 const isMarkCut = (bytes: Uint8Array, end: number): boolean =>
   end > 0 && end < mark.length && mark.slice(0, end).every((byte, i) => bytes[i] === byte);
 
+/** That of buffers takes a third of the time of `Uint8Array`'s on a line of 200 bytes. */
+const indexOfByte = Buffer.prototype.indexOf as (this: Uint8Array, byte: number, start: number) => number;
+
 export class ByteWindow {
   /** As long as the first chunk to begin with: most bodies of a busy service are small. */
   bytes: Uint8Array = new Uint8Array(1);
@@ -87,7 +90,7 @@ export class ByteWindow {
    */
   nextLine(): boolean {
     const { bytes, start } = this;
-    let end = bytes.indexOf(0x0a, start);
+    let end = indexOfByte.call(bytes, 0x0a, start);
     if (end < 0 || end >= this.end) {
       if (!this.final || start === this.end) return false;
       end = this.end;

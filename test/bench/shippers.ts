@@ -1,13 +1,15 @@
 /**
- * What bodies of shippers cost: `npm run bench:shippers -- --records 200000 --runs 3 --only otlp,bulk`.
+ * What bodies of shippers cost: `npm run bench:shippers -- --records 200000 --runs 3 --only otlp,bulk --beside MAIN.js`.
  *
  * Each protocol sends batches of 1,000 records by eight connections at once, into a service of its own as it is shipped;
  * then 64 connections send batches of 10, beside as many loads of one record. It prints records and commits a second by
- * the clock, and processor seconds of the service (Linux), which do not depend on what else the machine has to do. The
- * bodies are made before; no two are alike, since the same body again is the same commit. What is there afterwards is
- * counted; no time is judged.
+ * the clock, and processor seconds of the service and of the senders (Linux), which depend little on what else the
+ * machine has to do. The bodies are made before; no two are alike, since the same body again is the same commit. With
+ * `--beside` another build of the program takes the same bodies, run by run in turn. What is there afterwards is counted;
+ * no time is judged.
  */
 import { fileURLToPath } from 'node:url';
+import { Agent, request as httpRequest } from 'node:http';
 import { startBuiltService, type Service } from '../support/built-service.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { median } from '../support/figures.ts';
@@ -23,6 +25,8 @@ export interface ShipperFigures {
   readonly recordsPerSecond: number;
   readonly commitsPerSecond: number;
   readonly processorSecondsPer100000: number;
+  /** Of the senders. */
+  readonly sendingSecondsPer100000: number;
   readonly processorMsPerCommit: number;
   /** Of the process, in MB; the highest that was seen. */
   readonly memory: number;
@@ -33,6 +37,8 @@ interface BenchOptions {
   readonly records: number;
   readonly runs: number;
   readonly only?: ReadonlySet<string>;
+  /** Another build's program. */
+  readonly beside?: string;
   readonly told?: (text: string) => void;
 }
 interface Sent {
@@ -171,101 +177,158 @@ const ways: readonly Way[] = [
 /** Small batches are so many fewer records. */
 const smallShare = 10;
 
+/** A service that is measured. */
+interface Measured {
+  readonly label: string;
+  readonly service: Service;
+  readonly client: Client;
+}
+
 /** Runs all of them, in a service of its own. */
 export const benchShippers = async ({
   records,
   runs,
   only,
+  beside,
   told = () => undefined,
 }: BenchOptions): Promise<readonly ShipperFigures[]> => {
-  const service = await startBuiltService({ asShipped: true });
+  const services: Measured[] = [];
+  const add = async (label: string, program?: string): Promise<void> => {
+    const service = await startBuiltService({ asShipped: true, ...(program && { program }) });
+    services.push({ label, service, client: clientOf(service.address) });
+  };
   const figures: ShipperFigures[] = [];
   try {
+    await add('');
+    if (beside) await add(' beside', beside);
     for (const way of ways) {
       if (only && !only.has(way.name)) continue;
-      const found = await measured(service, way, { records: recordsOf(way, records), runs });
-      figures.push(found);
-      told(shown(found));
+      for (const found of await measured(services, way, { records: recordsOf(way, records), runs })) {
+        figures.push(found);
+        told(shown(found));
+      }
     }
     return figures;
   } finally {
-    await service.stop();
+    for (const { service, client } of services) {
+      client.close();
+      await service.stop();
+    }
   }
 };
 const recordsOf = ({ batch }: Way, records: number): number =>
   batch === 1_000 ? records : (records / smallShare / 10) * batch;
 
+/** What one run came to. */
+interface RunFigures {
+  readonly seconds: number;
+  readonly busy: number;
+  readonly sending: number;
+  readonly memory: number;
+}
 const measured = async (
-  service: Service,
+  services: readonly Measured[],
   way: Way,
   { records, runs }: { readonly records: number; readonly runs: number },
-): Promise<ShipperFigures> => {
-  const client = clientOf(service.address, way.senders);
-  const pid = service.process.pid!;
+): Promise<readonly ShipperFigures[]> => {
   const commits = Math.ceil(records / way.batch);
-  const times: number[] = [];
-  const seconds: number[] = [];
-  let memory = 0;
+  const found = services.map((one) => ({ ...one, runs: [] as RunFigures[] }));
   let next = 0;
-  try {
-    if (way.isMade) await client.createPool(way.pool, '@timestamp');
-    // The first run makes the code warm.
-    for (let run = -1; run < runs; run++) {
-      const bodies = Array.from({ length: commits }, (_, k) => way.body(next + k * way.batch, way.batch));
-      next += commits * way.batch;
-      const busy = processorSecondsOf(pid);
-      const began = performance.now();
-      await sendAll(client, bodies, way.senders);
-      if (run < 0) continue;
-      times.push((performance.now() - began) / 1000);
-      seconds.push(processorSecondsOf(pid) - busy);
-      const { anonymous, shared } = memoryOf(pid);
-      memory = Math.max(memory, anonymous + shared);
+  for (const { client } of services) if (way.isMade) await client.createPool(way.pool, '@timestamp');
+  // The first run makes the code warm.
+  for (let run = -1; run < runs; run++) {
+    const bodies = Array.from({ length: commits }, (_, k) => way.body(next + k * way.batch, way.batch));
+    next += commits * way.batch;
+    for (const one of run % 2 === 0 ? found : [...found].reverse()) {
+      const figures = await runOnce(one.service, bodies, way.senders);
+      if (run >= 0) one.runs.push(figures);
     }
-    const sent = commits * way.batch;
-    const [row] = await client.query<{ readonly n: number }>(`from ${way.pool} | aggregate n:=count()`);
-    if (row?.n !== next) throw new Error(`${way.name}: ${row?.n ?? 0} records of ${next}`);
-    return {
-      name: way.name,
-      records: sent,
-      commits,
-      recordsPerSecond: sent / median(times),
-      commitsPerSecond: commits / median(times),
-      processorSecondsPer100000: (median(seconds) / sent) * 100_000,
-      processorMsPerCommit: (median(seconds) / commits) * 1000,
-      memory,
-      found: next,
-    };
-  } finally {
-    client.close();
   }
+  const sent = commits * way.batch;
+  return Promise.all(
+    found.map(async ({ label, client, runs: done }) => {
+      const [row] = await client.query<{ readonly n: number }>(`from ${way.pool} | aggregate n:=count()`);
+      if (row?.n !== next) throw new Error(`${way.name}: ${row?.n ?? 0} records of ${next}`);
+      const of = (name: keyof RunFigures): number => median(done.map((one) => one[name]));
+      return {
+        name: `${way.name}${label}`,
+        records: sent,
+        commits,
+        recordsPerSecond: sent / of('seconds'),
+        commitsPerSecond: commits / of('seconds'),
+        processorSecondsPer100000: (of('busy') / sent) * 100_000,
+        sendingSecondsPer100000: (of('sending') / sent) * 100_000,
+        processorMsPerCommit: (of('busy') / commits) * 1000,
+        memory: Math.max(...done.map(({ memory }) => memory)),
+        found: next,
+      };
+    }),
+  );
 };
 
-const sendAll = async (client: Client, bodies: readonly Sent[], senders: number): Promise<void> => {
+const runOnce = async (service: Service, bodies: readonly Sent[], senders: number): Promise<RunFigures> => {
+  const pid = service.process.pid!;
+  const busy = processorSecondsOf(pid);
+  const sending = process.cpuUsage();
+  const began = performance.now();
+  await sendAll(service.address, bodies, senders);
+  const seconds = (performance.now() - began) / 1000;
+  const { user, system } = process.cpuUsage(sending);
+  const { anonymous, shared } = memoryOf(pid);
+  return {
+    seconds,
+    busy: processorSecondsOf(pid) - busy,
+    sending: (user + system) / 1e6,
+    memory: anonymous + shared,
+  };
+};
+
+const sendAll = async (address: string, bodies: readonly Sent[], senders: number): Promise<void> => {
+  const agent = new Agent({ keepAlive: true, maxSockets: senders });
   let at = 0;
   const send = async (): Promise<void> => {
-    while (at < bodies.length) {
-      const { path, headers, body } = bodies[at++]!;
-      const { status, body: answer } = await client.ask('POST', path, { headers, body });
-      if (status >= 300 || answer.startsWith('{"errors":true')) throw new Error(`${path}: ${status} ${answer}`);
-    }
+    while (at < bodies.length) await sendOne(address, agent, bodies[at++]!);
   };
-  await Promise.all(Array.from({ length: senders }, send));
+  try {
+    await Promise.all(Array.from({ length: senders }, send));
+  } finally {
+    agent.destroy();
+  }
 };
+/** Of an answer only the beginning is looked at: senders are to cost little. */
+const sendOne = (address: string, agent: Agent, { path, headers, body }: Sent): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const asked = httpRequest(`${address}${path}`, { method: 'POST', agent, headers }, (response) => {
+      let beginning: string | undefined;
+      response.on('data', (chunk: Buffer) => {
+        beginning ??= chunk.toString('latin1', 0, 200);
+      });
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode = 0 } = response;
+        if (statusCode < 300 && !beginning?.startsWith('{"errors":true')) resolve();
+        else reject(new Error(`${path}: ${statusCode} ${beginning}`));
+      });
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
 
 const shown = (f: ShipperFigures): string =>
-  `${f.name.padEnd(12)}${f.recordsPerSecond.toFixed(0).padStart(9)} records/s ${f.commitsPerSecond.toFixed(0).padStart(7)} commits/s ` +
-  `${f.processorSecondsPer100000.toFixed(2).padStart(8)} processor s for 100,000 ${f.processorMsPerCommit.toFixed(2).padStart(8)} ms a commit ` +
+  `${f.name.padEnd(17)}${f.recordsPerSecond.toFixed(0).padStart(9)} records/s ${f.commitsPerSecond.toFixed(0).padStart(7)} commits/s ` +
+  `${f.processorSecondsPer100000.toFixed(2).padStart(8)} processor s for 100,000 (senders ${f.sendingSecondsPer100000.toFixed(2)}) ${f.processorMsPerCommit.toFixed(2).padStart(8)} ms a commit ` +
   `${f.memory.toFixed(0).padStart(6)} MB`;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const option = (name: string): string | undefined =>
     process.argv.includes(`--${name}`) ? process.argv[process.argv.indexOf(`--${name}`) + 1] : undefined;
   const only = option('only')?.split(',');
+  const beside = option('beside');
   await benchShippers({
     records: Number(option('records') ?? 200_000),
     runs: Number(option('runs') ?? 3),
     ...(only && { only: new Set(only) }),
+    ...(beside && { beside }),
     told: (text) => {
       console.log(text);
     },

@@ -1,14 +1,16 @@
 /** What shippers send to Elasticsearch, and what they look at before they do. */
 import { Type } from 'typebox';
 import type { ErrorCode } from '../../errors.ts';
+import { bulkAnswer } from '../ingest/bulk-answer.ts';
 import {
-  bulkAnswer,
   elasticHealth,
   elasticLicense,
   elasticXpack,
   sendElastic,
   sendElasticError,
+  sendWanted,
 } from '../ingest/elastic.ts';
+import { pathFilterOf } from '../ingest/filter-path.ts';
 import { ingestPoolErrors } from '../ingest/pools.ts';
 import { takeBody } from '../ingest/take.ts';
 import { type Call, type Route, route } from '../route.ts';
@@ -24,6 +26,13 @@ const indexParams = Type.Object({
 const ignored = Type.Optional(
   Type.String({ minLength: 1, description: 'taken and not looked at: it is about indices' }),
 );
+const filterPath = Type.Optional(
+  Type.String({
+    minLength: 1,
+    description: 'parts of the answer that are wanted, such as errors,items.*.status',
+    examples: ['errors,items.*.error'],
+  }),
+);
 /** What clients add to say how Elasticsearch is to write. */
 const bulkQuery = Type.Object({
   ...Object.fromEntries(
@@ -37,13 +46,13 @@ const bulkQuery = Type.Object({
       'require_data_stream',
       'list_executed_pipelines',
       'include_source_on_error',
-      'filter_path',
       'error_trace',
       'human',
       'pretty',
       'type',
     ].map((name) => [name, ignored]),
   ),
+  filter_path: filterPath,
   time: Type.Optional(
     Type.String({
       description: 'field whose values become times, and by which new pools are ordered; default @timestamp',
@@ -56,9 +65,14 @@ export const ingestErrors: readonly ErrorCode[] = [
   ...ingestPoolErrors,
 ];
 
-const bulk = async (call: Call<{ readonly index?: string }, { readonly time?: string }>): Promise<unknown> => {
+interface BulkQuery {
+  readonly time?: string;
+  readonly filter_path?: string;
+}
+const bulk = async (call: Call<{ readonly index?: string }, BulkQuery>): Promise<unknown> => {
   const since = performance.now();
   const { params, query, request, reply } = call;
+  const filter = pathFilterOf(query.filter_path);
   const taken = await takeBody(call, {
     protocol: 'bulk',
     pool: params?.index,
@@ -67,7 +81,7 @@ const bulk = async (call: Call<{ readonly index?: string }, { readonly time?: st
     isKnown: ({ isKnown }) => isKnown,
     byId: true,
   });
-  return sendElastic(reply, bulkAnswer(taken, performance.now() - since));
+  return sendElastic(reply, bulkAnswer(taken, performance.now() - since, filter));
 };
 
 const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =>
@@ -106,6 +120,7 @@ const bulkRow = (id: string, method: 'POST' | 'PUT', hasIndex: boolean): Route =
       'rewrite-overtaken',
       'body-pools',
       'shipment-again',
+      'filter-path-long',
     ],
     handler: (call) => bulk(call as Parameters<typeof bulk>[0]),
   });
@@ -118,11 +133,12 @@ const look = (id: string, path: string, summary: string, body: string): Route =>
     path,
     summary,
     need: 'known',
-    query: Type.Object({ human: ignored, pretty: ignored, filter_path: ignored, timeout: ignored, level: ignored }),
+    query: Type.Object({ human: ignored, pretty: ignored, filter_path: filterPath, timeout: ignored, level: ignored }),
     ...refusing,
     answers: { 200: { text: 'As Elasticsearch says it.', content: { 'application/json': Type.Object({}) } } },
-    errors: [],
-    handler: async ({ reply }) => sendElastic(reply, body),
+    errors: ['filter-path-long'],
+    handler: async ({ reply, query }) =>
+      sendWanted(reply, body, (query as { readonly filter_path?: string }).filter_path),
   });
 
 export const elasticRoutes: readonly Route[] = [

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
-import { elasticInfo, sendElastic, wantsElastic } from '../ingest/elastic.ts';
+import { elasticInfo, sendWanted, wantsElastic } from '../ingest/elastic.ts';
 import { readyText, whyNoWrites, whyNotReady } from '../readiness.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
@@ -123,11 +123,15 @@ export const serviceRoutes: readonly Route[] = [
     answers: {
       200: { text: 'The page.', content: { 'text/html': Type.String(), 'application/json': Type.Object({}) } },
     },
-    errors: [],
+    errors: ['filter-path-long'],
     handler: async ({ service, request, reply }) => {
       const { method, headers } = request;
       if (wantsElastic(headers))
-        return sendElastic(reply.header('vary', 'Origin, Accept'), elasticInfo(service.version));
+        return sendWanted(
+          reply.header('vary', 'Origin, Accept'),
+          elasticInfo(service.version),
+          (request.query as { readonly filter_path?: string }).filter_path,
+        );
       const isBrowser =
         (method === 'GET' || method === 'HEAD') && wantsPage(headers.accept) && hasPage(reply, consoleFile);
       return isBrowser

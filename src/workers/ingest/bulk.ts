@@ -48,9 +48,18 @@ const itemsMax = 1_000_000;
 /** The longest line of an action. */
 const actionBytesMax = 64 << 10;
 
+/** A pool that the body names. */
+interface NamedPool {
+  readonly name: string;
+  /** Its place among the names. */
+  readonly place: number;
+  /** What is known of it; undefined: nobody was asked yet. */
+  known: Known | undefined;
+  batches: PoolBatches | undefined;
+}
 interface Action {
   readonly operation: BulkOperation;
-  readonly pool: string;
+  readonly pool: NamedPool;
   readonly id: string | undefined;
   /** The parameter that makes it depend on what Elasticsearch counts. */
   readonly condition: string | undefined;
@@ -70,7 +79,7 @@ export const decodeBulk = async (input: AsyncIterable<Uint8Array>, context: Deco
       while (window.nextLine()) {
         const action = items.take(window);
         if (!action) continue;
-        const full = items.add(action, items.known(action.pool) ?? (await knownOf(context, action.pool)));
+        const full = items.add(action, action.pool.known ?? (await knownOf(context, action.pool.name)));
         if (full) await emit(context, full);
       }
     }
@@ -107,11 +116,11 @@ class Items {
   private readonly context: DecodeContext;
   private readonly batchRows: number;
   private readonly tape: JsonTape;
-  private readonly pools = new Map<string, PoolBatches>();
-  private readonly names = new Map<string, number>();
-  private readonly targets = new Map<string, Known>();
-  /** Documents of the same layout come one after the other. */
+  private readonly pools = new Map<string, NamedPool>();
   private readonly traits = new WeakMap<Layout, Traits>();
+  /** Documents of the same layout come one after the other. */
+  private lastLayout: Layout | undefined;
+  private lastTraits: Traits = { hasId: false, hasTime: false };
   private isKnown = true;
   private readonly ids = new Map<number, string>();
   private readonly failures = new Map<number, WireError>();
@@ -155,22 +164,18 @@ class Items {
     this.line++;
     return isRead ? action : undefined;
   }
-  /** What is known of a pool. */
-  known(pool: string): Known | undefined {
-    return this.targets.get(pool);
-  }
   /** Adds an action, its document on the tape; gives the records of a pool that are a batch now. */
   add(action: Action, target: Known): PoolBatches | undefined {
     const makes = action.operation === 'index' || action.operation === 'create';
     // A pool that is made for records has no identity; what cannot make it leaves that to the next item.
-    if (!('absent' in target)) this.targets.set(action.pool, target);
-    else if (makes) this.targets.set(action.pool, {});
+    if (!('absent' in target)) action.pool.known = target;
+    else if (makes) action.pool.known = {};
     const full = this.added(action, target);
     this.count++;
     return full;
   }
   private added(action: Action, target: Known): PoolBatches | undefined {
-    const { operation, pool: name, id } = action;
+    const { operation, id } = action;
     const field = 'field' in target ? target.field : undefined;
     const fault = this.faultOf(action, target);
     if (fault !== undefined) {
@@ -181,7 +186,7 @@ class Items {
     // What it comes to the next time depends on what the pool has then.
     if (field !== undefined || (id === undefined && !this.traitsOf(this.tape.formAt(0).layout).hasTime))
       this.isKnown = false;
-    const pool = this.batchesOf(name, field);
+    const pool = this.batchesOf(action.pool, field);
     const builder = pool.batches.begin();
     if (field !== undefined) writeOperation(builder, this.rowOf(action, pool, field));
     else this.writeDocument(pool, builder, action);
@@ -189,7 +194,7 @@ class Items {
     return pool.batches.isFull ? pool : undefined;
   }
   /** Why an action whose document could be read is not done. */
-  private faultOf({ operation, pool, id, condition }: Action, target: Known): unknown {
+  private faultOf({ operation, pool: { name: pool }, id, condition }: Action, target: Known): unknown {
     const isById = operation === 'update' || operation === 'delete';
     if (!('field' in target) && isById) {
       if ('error' in target) return target.error;
@@ -228,14 +233,14 @@ class Items {
     return {
       operations: this.operations.slice(0, this.count),
       pools: this.poolOf.slice(0, this.count),
-      names: [...this.names.keys()],
+      names: [...this.pools.keys()],
       isKnown: this.isKnown,
       ids: this.ids,
       failures: this.failures,
     };
   }
   *waiting(): Generator<PoolBatches> {
-    for (const pool of this.pools.values()) if (!pool.batches.isEmpty) yield pool;
+    for (const { batches } of this.pools.values()) if (batches && !batches.batches.isEmpty) yield batches;
   }
 
   /** The line of an action; gives it if it is all. */
@@ -263,10 +268,8 @@ class Items {
       (this.operations = new Uint8Array(this.count * 2)).set(operations);
       (this.poolOf = new Uint32Array(this.count * 2)).set(poolOf);
     }
-    let name = this.names.get(pool);
-    if (name === undefined) this.names.set(pool, (name = this.names.size));
     this.operations[this.count] = bulkOperations.indexOf(operation);
-    this.poolOf[this.count] = name;
+    this.poolOf[this.count] = pool.place;
     if (id !== undefined) this.ids.set(this.count, id);
   }
 
@@ -284,7 +287,12 @@ class Items {
     const pool = this.textOf(fields, '_index') ?? this.context.pool;
     if (pool === undefined || pool === '') this.fail(`${operation}: _index is missing`);
     const condition = conditions.find((name) => fields[name] !== undefined);
-    return { operation, pool, id: this.textOf(fields, '_id'), condition };
+    return { operation, pool: this.named(pool), id: this.textOf(fields, '_id'), condition };
+  }
+  private named(name: string): NamedPool {
+    let pool = this.pools.get(name);
+    if (!pool) this.pools.set(name, (pool = { name, place: this.pools.size, known: undefined, batches: undefined }));
+    return pool;
   }
   private objectOf(text: string): Readonly<Record<string, unknown>> {
     try {
@@ -308,7 +316,10 @@ class Items {
     const { sub, tape } = this;
     // What the tape stops at; the newline is used up.
     bytes[end] = 0;
-    Object.assign(sub, { bytes, start, end, offset });
+    sub.bytes = bytes;
+    sub.start = start;
+    sub.end = end;
+    sub.offset = offset;
     tape.place = { lines: this.line, lineStart: offset + start };
     try {
       const found = tape.next(sub, this.count);
@@ -341,21 +352,23 @@ class Items {
     record.end();
   }
   private traitsOf(layout: Layout): Traits {
+    if (layout === this.lastLayout) return this.lastTraits;
     let found = this.traits.get(layout);
     if (!found) {
       const { names } = layout.shape;
       found = { hasId: names.includes('_id'), hasTime: names.includes(this.context.time ?? '') };
       this.traits.set(layout, found);
     }
-    return found;
+    this.lastLayout = layout;
+    return (this.lastTraits = found);
   }
-  private batchesOf(pool: string, field: string | undefined): PoolBatches {
-    let found = this.pools.get(pool);
-    if (!found) {
-      found = { pool, field, batches: new Batches(this.batchRows), withId: new WeakMap() };
-      this.pools.set(pool, found);
-    }
-    return found;
+  private batchesOf(pool: NamedPool, field: string | undefined): PoolBatches {
+    return (pool.batches ??= {
+      pool: pool.name,
+      field,
+      batches: new Batches(this.batchRows),
+      withId: new WeakMap(),
+    });
   }
 
   private fail(fault: string): never {
