@@ -46,7 +46,9 @@ export class Time {
     this.nanoseconds = nanoseconds;
   }
 
+  /** @throws RangeError for a Date that is none. */
   static of(date: Date): Time {
+    if (Number.isNaN(date.getTime())) throw new RangeError('an invalid Date is no time');
     return new Time(BigInt(date.getTime()) * 1_000_000n);
   }
   /** @throws RangeError when it is no RFC 3339 time. */

@@ -301,10 +301,14 @@ export interface ValuesOp extends Span {
   readonly kind: 'values-op';
   readonly exprs: readonly Expr[];
 }
-/** `load pool[@branch] [(key text ..)]`: `source.origin` is always a `source-text`. */
+/**
+ * `load pool[@branch] [(key text ..)]`: `source.origin` is always a `source-text`. `isInsert`: of the statement of SQL,
+ * which may come to no rows.
+ */
 export interface LoadOp extends Span {
   readonly kind: 'load-op';
   readonly source: SourceNode;
+  readonly isInsert?: true;
 }
 /**
  * `create view name as query`, which is a whole text. `text`: of the query, as it was written. `existing`: what is done

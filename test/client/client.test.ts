@@ -183,6 +183,7 @@ describe('values', () => {
     await expect(main.insert(round)).rejects.toThrow('holds itself');
     for (const value of [new Date(8.64e15), new Date(-8.64e15), new Time(2n ** 63n)])
       await expect(main.insert([{ k: 1, value }])).rejects.toThrow('a time before 1677-09-21 or after 2262-04-11');
+    await expect(main.insert([{ k: 1, value: new Date(NaN) }])).rejects.toThrow('an invalid Date is no time');
     const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
     await main.insert([{ k: 1, value: nested(999) }]);
     for (const levels of [1000, 5000])

@@ -81,6 +81,12 @@ def test_values_come_as_they_went():
     assert type(got[0]["g"]) is float and type(got[0]["a"]) is int and isinstance(got[6]["money"], Decimal)
 
 
+def test_surrogates_are_a_character_in_pairs_and_a_replacement_alone():
+    pool = fresh()
+    pool.branch().load([{"k": 1, "s": "a\ud83d\ude00", "\ud800": "\udc00\ud800x"}])
+    same(lake.query(f"from {pool.name}").rows(), [{"k": 1, "s": "a\U0001f600", "\ufffd": "\ufffd\ufffdx"}])
+
+
 def test_python_types_are_taken():
     pool = fresh()
     pool.branch().load(

@@ -1,5 +1,6 @@
 /** What changes the lake: rows become one commit of a pool's branch, whose id is the result; views come and go. */
 import assert from 'node:assert';
+import { LakeError } from '../../errors.ts';
 import type { PlanOp, ViewChange } from '../../query/plan/plan.ts';
 import { nullValue, recordValue, stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
@@ -11,12 +12,17 @@ import type { ExecutionContext } from '../context.ts';
 export const load = (op: Extract<PlanOp, { kind: 'load' }>, { host, signal }: ExecutionContext): Step =>
   function* run(input) {
     const emissions: Emission[] = [];
-    const id = yield* wait(
-      host.load(op.target, rowsOf(input, signal, emissions), { author: op.author, message: op.message, meta: op.meta }),
-    );
+    const { author, message, meta } = op;
+    const loading = host.load(op.target, rowsOf(input, signal, emissions), { author, message, meta });
+    const id = yield* wait(op.isInsert ? loading.catch(nothingOf) : loading);
     yield* emissions;
-    yield vectorOf([{ type: types.bytes, data: id }]);
+    yield vectorOf([id ? { type: types.bytes, data: id } : nullValue]);
   };
+/** An INSERT of no rows is no fault, as an UPDATE of none is none. */
+const nothingOf = (fault: unknown): undefined => {
+  if (!(fault instanceof LakeError) || fault.code !== 'load-empty') throw fault;
+  return undefined;
+};
 
 /** update and delete: the commit, null where no row was changed. */
 export const changeRows = (op: Extract<PlanOp, { kind: 'changeRows' }>, { host }: ExecutionContext): Step =>

@@ -324,6 +324,7 @@ export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
       author: textOf(args.get('author')) ?? '',
       message: textOf(args.get('message')) ?? '',
       meta: textOf(args.get('meta')) ?? '',
+      ...(op.isInsert && { isInsert: true }),
     },
   ];
 };

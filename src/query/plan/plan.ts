@@ -369,12 +369,14 @@ export type PlanOp =
   | { readonly kind: 'assert'; readonly expr: PlanExpr; readonly text: string }
   | { readonly kind: 'debug'; readonly expr: PlanExpr }
   | { readonly kind: 'output'; readonly channel: string }
+  /** `isInsert`: without rows there is no commit, and null in its place; else that is an error. */
   | {
       readonly kind: 'load';
       readonly target: ResolvedSource;
       readonly author: string;
       readonly message: string;
       readonly meta: string;
+      readonly isInsert?: true;
     }
   /** Makes, renames or drops a view; it stands alone, and gives one row that says what became of it. */
   | { readonly kind: 'changeView'; readonly change: ViewChange }

@@ -425,7 +425,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     [
       'insert into',
       'insert into POOL[@BRANCH] [by name] [(COLUMN, ...)] QUERY',
-      'adds rows as one commit, whose id it gives; VALUES need the list of columns',
+      'adds rows as one commit, whose id it gives, null if there are none; VALUES need the list of columns',
       "insert into shop (item, price) values ('tea', 3)",
       '',
     ],

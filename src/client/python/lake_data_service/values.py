@@ -220,8 +220,8 @@ def name_text(name: str) -> str:
 
 
 def _string_text(value: str) -> str:
-    # A lone surrogate has no UTF-8.
-    return json.dumps(value.encode("utf-8", "surrogatepass").decode("utf-8", "replace"), ensure_ascii=False)
+    # A pair of surrogates is its character; a lone one has no UTF-8, and is U+FFFD.
+    return json.dumps(value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), ensure_ascii=False)
 
 
 def sup_text(value: Any) -> str:

@@ -56,7 +56,7 @@ const parseInsert = (s: Scanner): readonly [SqlOp, LoadOp] | undefined => {
   const query = parseSqlOp(s);
   if (query === undefined) return undefined;
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  const load: LoadOp = { kind: 'load-op', source, ...span };
+  const load: LoadOp = { kind: 'load-op', source, isInsert: true, ...span };
   return [columns ? withColumns(query, columns) : namedByItself(query), load];
 };
 
