@@ -109,8 +109,9 @@ export class ThreadMemory {
 
   /** An account for a task that begins; it is closed when the task has ended. */
   open(task: TaskTurns = {}): MemoryAccount {
-    if (this.accounts.size === 0 && this.use.bytes() > this.limit(this.kind.patient ? 1 : tightShare))
-      this.measureRest();
+    // Far from the process's bound the engine collects what the last task left, beside the next one.
+    const share = this.kind.patient || this.use.isNear?.() !== true ? 1 : tightShare;
+    if (this.accounts.size === 0 && this.use.bytes() > this.limit(share)) this.measureRest();
     const account = new MemoryAccount(this, task);
     this.accounts.add(account);
     return account;

@@ -3,12 +3,12 @@
  * rest. One for the process, on the main thread, whose own garbage goes with it; the worker threads look after theirs.
  * Pages go back in another thread.
  */
-import { giveBackMapped, giveBackPages } from '../allocator.ts';
+import { giveBackMapped, giveBackPages, isOursToFix, keepFreed } from '../allocator.ts';
 import { collectLarge, collectRest, noteResident } from './collector.ts';
 
 /** How often it is looked. */
-const lookEveryMs = 500;
-/** From this share of the bound on pages go back at each look. */
+const lookEveryMs = 250;
+/** From this share of the bound on pages go back at each look; below, freed buffers wait for the next ones. */
 const nearShare = 3 / 4;
 /** Threads have let go of all that they keep for the next task so long after the last one. */
 const restMs = 13_000;
@@ -30,6 +30,8 @@ export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched
   let seen = begun();
   let isRested = false;
   let isUnderWay = false;
+  const isOurs = isOursToFix(process);
+  let isKept = false;
   const giveBack = (): void => {
     if (isUnderWay) return;
     isUnderWay = true;
@@ -41,6 +43,7 @@ export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched
   const timer = setInterval(() => {
     const now = performance.now();
     const resident = process.memoryUsage.rss();
+    if (isOurs && isKept !== resident < residentBytesMax * nearShare) keepFreed((isKept = !isKept));
     if (isBusy() || begun() !== seen) {
       seen = begun();
       workedAt = now;

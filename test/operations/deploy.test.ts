@@ -319,10 +319,14 @@ describe('the allocator of a service', () => {
     expect(isOursToFix(withArgv('node', '/lake/main.js', 'query'))).toBe(false);
   });
   // Buffers of many sizes that die in another order than they came. What stays without it depends on the moment.
-  test.skipIf(!isGlibc)('gives freed buffers back', () => {
+  test.skipIf(!isGlibc).each([
+    ['gives freed buffers back', ['fixThreshold()'], 'gc()'],
+    ['gives back those that it kept', ['keepFreed(true)'], 'gc(); await giveBackPages()'],
+    ['gives them back again near to the bound', ['keepFreed(true)', 'keepFreed(false)'], 'gc()'],
+  ])('%s', (_, calls, end) => {
     const text = `
-      import { fixThreshold } from ${JSON.stringify(new URL('../../dist/src/allocator.js', import.meta.url).href)};
-      if (!fixThreshold()) throw new Error('the threshold was not fixed');
+      import { fixThreshold, giveBackPages, keepFreed } from ${JSON.stringify(new URL('../../dist/src/allocator.js', import.meta.url).href)};
+      for (const done of [${calls.join(', ')}]) if (!done) throw new Error('the threshold was not fixed');
       let held = [];
       let peak = 0;
       for (let round = 0; round < 10; round++) {
@@ -333,7 +337,7 @@ describe('the allocator of a service', () => {
       }
       held = [];
       gc();
-      gc();
+      ${end};
       console.log(JSON.stringify([process.memoryUsage.rss(), peak]));`;
     const { stdout, stderr } = spawnSync(process.execPath, ['--expose-gc', '--input-type=module', '-e', text], {
       encoding: 'utf8',
