@@ -58,6 +58,16 @@ test('names of pools are seen in the text, those of commits and metadata are lef
   expect(namesIn('select * FROM b join c on b.x=c.x')).toEqual(['b', 'c']);
   expect(namesIn('fork (from \'a b\' | head 1) (from "c") (from d.e)')).toEqual(['a b', 'c', 'd.e']);
   expect(namesIn('from a@dev | from b:objects | from c* | from f(x) | from http://x/y | from a/b')).not.toContain('a');
+  expect(namesIn('select 1 from a, "b c" as x,d y ,\n e where f in (select g from h z, a)')).toEqual([
+    'a',
+    'b c',
+    'd',
+    'e',
+    'h',
+  ]);
+  expect(namesIn('select 1 from a x, b(1), c')).toEqual(['a']);
+  expect(namesIn('select 1 from a, b:log')).toEqual(['a']);
+  expect(namesIn(`select 1 from ${'abcdefghij'.split('').join(', ')}`)).toHaveLength(8);
   expect(namesIn('values 1')).toEqual([]);
 });
 
