@@ -55,8 +55,11 @@ class FetchedObjects implements ObjectStore {
       return this.ranges.read(id, offset, length);
     }
   }
+  isHere(id: Id): boolean {
+    return existsSync(objectPath(this.directory, id));
+  }
   ahead(id: Id, offset: number, length: number): void {
-    if (!existsSync(objectPath(this.directory, id))) this.ranges.ahead(id, offset, length);
+    if (!this.isHere(id)) this.ranges.ahead(id, offset, length);
   }
   /** Its time of use is that of the file. */
   private touch(id: Id): void {

@@ -39,6 +39,8 @@ export interface ObjectStore extends ObjectFiles {
   readRange(id: Id, offset: number, length: number): Uint8Array | Promise<Uint8Array>;
   /** It will be asked for soon; absent: nothing is far away. */
   ahead?(id: Id, offset: number, length: number): void;
+  /** Whether the whole object is at hand, where some are not. */
+  isHere?(id: Id): boolean;
   /** Removes the object; no error if there is none. */
   delete(id: Id): Promise<void>;
   /** The object was deleted, maybe elsewhere: closes its file, so that the disk gets its room back. */

@@ -61,6 +61,8 @@ export interface ObjectSource {
   readonly read: (offset: number, length: number) => MaybePromise<Uint8Array>;
   /** Begins to fetch what will be read soon; absent: it is at hand. */
   readonly ahead?: (offset: number, length: number) => void;
+  /** Whether all of it is at hand by now. */
+  readonly isHere?: () => boolean;
 }
 
 /** The source of an object whose bytes are at hand. */
@@ -307,6 +309,10 @@ export class ObjectReader {
   /** Whether it pays to ask for bytes before they are needed. */
   get isFar(): boolean {
     return this.source.ahead !== undefined;
+  }
+  /** Whether all of it is at hand, though others of its store may be far away. Looks at the disk. */
+  isHere(): boolean {
+    return !this.isFar || (this.source.isHere?.() ?? false);
   }
   /** Stored bytes of a block. */
   blockBytes(block: number): number {

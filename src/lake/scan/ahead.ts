@@ -20,6 +20,7 @@ export class ReadAhead {
   private asked = 0;
   private read = 0;
   private window = blocksAheadMin;
+  private isHere = false;
 
   constructor(input: ScanInput, scanner: BlockScanner) {
     this.input = input;
@@ -33,7 +34,9 @@ export class ReadAhead {
       this.reader = reader;
       this.next = block;
       this.asked = this.read = 0;
+      this.isHere = reader.isHere();
     }
+    if (this.isHere) return;
     for (; this.next >= 0 && this.asked <= this.read + this.window; this.asked++) {
       this.scanner.fetch(reader, this.next);
       this.next = this.input.nextBlock(reader, this.next + 1);

@@ -225,7 +225,10 @@ export const openReader = async (
           id,
           size,
           read: (offset, length) => objects.readRange(id, offset, length),
-          ...(objects.ahead && { ahead: (offset: number, length: number) => objects.ahead?.(id, offset, length) }),
+          ...(objects.ahead && {
+            ahead: (offset: number, length: number) => objects.ahead?.(id, offset, length),
+            isHere: () => objects.isHere?.(id) ?? false,
+          }),
         },
     inline ? undefined : readers?.columns,
   );

@@ -143,14 +143,14 @@ export const findTip = async (bucket: Bucket): Promise<BucketState> => {
   for (;;) {
     const bases = await listBases(bucket);
     const last = await endOfLog(bucket, bases.at(-1) ?? 0);
-    // A listing may be old: what it names last may be gone, and segments behind it with it.
-    const newer = await listBases(bucket);
-    const base = newer.at(-1) ?? 0;
+    // Either listing may be old: what it names last may be gone, and segments behind it with it.
+    const listed = [...new Set([...bases, ...(await listBases(bucket))])].sort((a, b) => a - b);
+    const base = listed.at(-1) ?? 0;
     if (base > last) continue;
     const gap = await firstGap(bucket, base, last);
     if (gap.last > last && gap.missing === undefined) continue;
     const tip = await wholeEnd(bucket, gap.last);
-    return { bases: newer, tip, ...(gap.missing !== undefined && { missing: gap.missing }) };
+    return { bases: listed, tip, ...(gap.missing !== undefined && { missing: gap.missing }) };
   }
 };
 /** With the numbers behind it that are skipped. */
