@@ -638,6 +638,13 @@ const shortened = (parameters: ErrorParameters): ErrorParameters =>
       )
     : parameters;
 
+declare global {
+  interface ErrorConstructor {
+    /** Frames that a stack holds: of V8, and so not known where browsers are. */
+    stackTraceLimit: number;
+  }
+}
+
 /**
  * A request that cannot be done: a row of the table with its parameters filled in. `details` goes into the error body
  * as it is.
