@@ -337,6 +337,9 @@ class History {
     const outcome = await this.#write(`revert/${commit.id}`, branch);
     if ('status' in outcome) {
       if (outcome.error === 'revert commit is empty' && goes.size + comes.size === 0) return;
+      // Where its objects were rewritten since, records tell what is left to undo.
+      const undone = threeWay(commit.rows, before.rows, this.#parentRows(commit));
+      if (outcome.error === 'revert commit is empty' && sorted(undone).join() === sorted(before.rows).join()) return;
       if (outcome.error.includes('were vacuumed') && both(comes, this.#vacuumed).size > 0) return;
       if (outcome.error.includes('were rewritten since or deleted') && minus(commit.adds, before.objects).size > 0)
         return;

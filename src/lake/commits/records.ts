@@ -43,7 +43,8 @@ const sidesOfRevert = async (store: PoolStore, branch: string, commitId: Id): Pr
   try {
     await prepareRevert(store, branch, commitId);
   } catch (error) {
-    if (!isObjectFault(error)) throw error;
+    // Objects know nothing of identities: records of the commit may be there in others.
+    if (!isObjectFault(error) && !(store.config.identity && isEmptyRevert(error))) throw error;
     fault = error;
   }
   const { parent } = store.commit(commitId)!;
@@ -51,6 +52,9 @@ const sidesOfRevert = async (store: PoolStore, branch: string, commitId: Id): Pr
   const { fault: _, ...sides } = found;
   return { ...sides, ours, ...(fault && { fault }) };
 };
+
+const isEmptyRevert = (error: unknown): error is LakeError =>
+  error instanceof LakeError && error.code === 'revert-empty';
 
 /**
  * Whether records have to be looked at: objects are in each other's way, or both sides changed something and records

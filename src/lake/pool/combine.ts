@@ -200,7 +200,7 @@ export const previewCombined = async (
     if (prepared.isApart && !found.fault && prepared.conflicts === 0) return await byObjects();
     return previewOfRecords(tip, combination, prepared, found);
   } catch (error) {
-    if (isObjectFault(error)) return byObjects();
+    if (error === found.fault) return byObjects();
     throw error;
   }
 };
