@@ -60,7 +60,9 @@ export class KeyPlaces {
       const { values } = column;
       // It has a place of its own in the order.
       if (Number.isNaN(values[0]) || Number.isNaN(values[column.length - 1])) return undefined;
-      return this.found(column.length, this.numbers.length, (row, key) => values[row]! - this.numbers[key]!);
+      return this.found(column.length, this.numbers.length, (row, key) =>
+        compareNumbers(values[row]!, this.numbers[key]!),
+      );
     }
     const known = new Map<number, Uint8Array>();
     const keyOf = (row: number): Uint8Array => {
@@ -96,6 +98,9 @@ const firstOf = (start: number, end: number, isTrue: (n: number) => boolean): nu
   }
   return low;
 };
+
+/** Their difference would be NaN of two that are infinite. */
+const compareNumbers = (a: number, b: number): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Numbers that are kept as such. */
 const isPlain = (v: Vector): v is NumberVector & { readonly values: Float64Array } =>

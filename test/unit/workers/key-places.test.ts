@@ -56,6 +56,16 @@ test.each(['asc', 'desc'] as const)('a NaN among the keys hides no other one, %s
   }
 });
 
+test.each(['asc', 'desc'] as const)('infinite keys are found, %s', (order) => {
+  const keys = ['-Inf', ...Array.from({ length: 998 }, (_, i) => `${i}.`), '+Inf'];
+  if (order === 'desc') keys.reverse();
+  const rows = vectorOf(keys.map((key) => oneOf(`{k:${key}}`)));
+  for (const wanted of [['-Inf'], ['+Inf'], ['-Inf', '5.', '+Inf']])
+    expect([...new KeyPlaces(vectorOf(wanted.map(oneOf)), ['k'], order).in(rows)!].map((row) => keys[row])).toEqual(
+      order === 'asc' ? wanted : wanted.toReversed(),
+    );
+});
+
 test('rows that stay are the others, whether runs of them are copied or rows', () => {
   const seed = seedOf(0);
   const random = randomOf(seed);
