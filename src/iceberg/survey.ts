@@ -48,16 +48,19 @@ export class Survey {
       : placed;
   }
 
-  /** No record is without a column: not where all its fields are null or absent either. */
-  private fill(parent: number, field: string): void {
+  /**
+   * No record is without a column, nor is a file: not where all fields are null or absent either. `key`: the one that
+   * comes if the table has none there.
+   */
+  private fill(parent: number, key: ColumnKey): void {
     const fields = this.set.below(parent);
     if (fields.some(({ id }) => this.used.has(id))) return;
-    const [first = { parent, role: 'field' as const, field, kind: 'json' }] = fields;
+    const [first = key] = fields;
     if (!this.use(first)) throw new Error(`column ${parent} has no room for a field`);
     const { kind } = first;
     // Those within a record are fields again.
     const column = this.set.find(first);
-    if (column && kind === 'record') this.fill(column.id, '');
+    if (column && kind === 'record') this.fill(column.id, fieldOf(column.id, ''));
   }
 
   /** What is in a list or a map comes with it, whether it has rows or not; all that is in the table's may. */
@@ -87,8 +90,9 @@ export class Survey {
       if (column) this.used.add(column.id);
       else this.needsRest = true;
     }
-    for (const [parent, field] of this.records) this.fill(parent, field);
+    for (const [parent, field] of this.records) this.fill(parent, fieldOf(parent, field));
     if (this.needsRest) this.use(restKey);
+    this.fill(0, restKey);
     const gone = this.set.mapping === 'variant' ? this.unite() : new Set<number>();
     return this.set.columns().filter((column) => !this.isIn(column, gone) && this.isUsed(column));
   }
@@ -125,3 +129,6 @@ export class Survey {
     return outer !== undefined && this.isIn(outer, gone);
   }
 }
+
+/** A field of a record of which nothing is known but its name. */
+const fieldOf = (parent: number, field: string): ColumnKey => ({ parent, role: 'field', field, kind: 'json' });

@@ -1,4 +1,5 @@
 /** Records of any shape as Parquet files of an Iceberg table: which columns hold what, and what others read there. */
+import { parquetMetadata } from 'hyparquet';
 import { describe, expect, test } from 'vitest';
 import { ColumnSet, tableColumnsMax } from '../../../src/iceberg/columns.ts';
 import { describeColumns } from '../../../src/iceberg/describe.ts';
@@ -180,6 +181,21 @@ describe('ids', () => {
       '6 0 d',
     ]);
   });
+});
+
+test.each([
+  ['{a:null} {b:null}', '{a:1}', ['a']],
+  ['{a:null} {b:null}', '{r:{x:{y:1}}}', ['r']],
+  ['{a:null} {b:null}', '{l:[1]}', ['l']],
+  ['{a:null} {b:null}', '', ['_json']],
+])('a file of %s has a column, since there are readers that take none without', async (sup, before, wanted) => {
+  for (const mapping of ['typed', 'variant'] as const) {
+    const known = before === '' ? [] : renderedText(before, [], mapping).columns;
+    const { bytes, columns: all } = renderedText(sup, known, mapping);
+    expect(await rowsOf(bytes)).toEqual([{}, {}]);
+    expect(all.filter(({ parent }) => parent === 0).map(({ name }) => name)).toEqual(wanted);
+    expect(parquetMetadata(new Uint8Array(bytes).buffer).row_groups[0]!.columns.length).toBe(1);
+  }
 });
 
 test('rows of many batches and groups are all there, in order', async () => {
