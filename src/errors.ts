@@ -685,6 +685,9 @@ export class LakeError extends Error {
   }
 }
 
+/** What something thrown says, an error or not. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
 /** Where an error was thrown: the lines of its stack behind its message. */
 export const framesOf = ({ stack = '' }: Error): string =>
   stack

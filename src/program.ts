@@ -2,6 +2,7 @@
  * The `lake` command. Each command is a file in commands/; this one picks it and turns what goes wrong into an exit
  * status.
  */
+import { messageOf } from './errors.ts';
 import { helpText } from './config/help.ts';
 import { ConfigError } from './config/options.ts';
 import { type CommandIo, isPipe } from './commands/io.ts';
@@ -103,7 +104,7 @@ run(process.argv.slice(2)).then(
     process.exitCode = status;
   },
   (problem: unknown) => {
-    process.stderr.write(`${problem instanceof Error ? problem.message : String(problem)}\n`);
+    process.stderr.write(`${messageOf(problem)}\n`);
     process.exitCode = problem instanceof ConfigError ? problem.exitStatus : 1;
   },
 );

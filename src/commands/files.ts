@@ -5,7 +5,7 @@
 import type { InputForm } from './input-options.ts';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { decoded } from '../formats/codings/encoding.ts';
 import { type FormatLimits, type FormatName, formatOfFile, isFormatName, openReader } from '../formats/formats.ts';
 import { ReadMemory } from '../formats/read-memory.ts';
@@ -264,7 +264,7 @@ const fuseRows = (batch: Vector, before: Type | undefined): Type | undefined => 
 
 /** An error of an input with the input's name before it. */
 const named = (name: string, problem: unknown): Error => {
-  const text = problem instanceof Error ? problem.message : String(problem);
+  const text = messageOf(problem);
   return text.startsWith(`${name}: `) ? (problem as Error) : new Error(`${name}: ${text}`, { cause: problem });
 };
 

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseFsck } from '../config/fsck.ts';
 import type { StoreAddress } from '../config/store.ts';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { plural } from '../lake/commits/messages.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
@@ -144,6 +144,6 @@ const faultOf = async (object: ObjectMeta, files: ObjectStore): Promise<string |
     for (let block = 0; block < reader.blocks.length; block++) await reader.read(block);
     return undefined;
   } catch (problem) {
-    return problem instanceof Error ? problem.message : String(problem);
+    return messageOf(problem);
   }
 };

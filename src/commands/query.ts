@@ -9,7 +9,7 @@ import { optionsText } from '../config/help.ts';
 import { formatLimits, indexBaseOf, recursionLimits } from '../config/limits.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { queryOptions } from '../config/tables.ts';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { execute } from '../exec/compile.ts';
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../exec/windows/windows.ts';
@@ -60,7 +60,7 @@ export const queryCommand = async (
     await run(options, io, engine);
     return 0;
   } catch (problem) {
-    io.complain(`${problem instanceof Error ? problem.message : String(problem)}\n`);
+    io.complain(`${messageOf(problem)}\n`);
     return problem instanceof ConfigError ? problem.exitStatus : 1;
   }
 };

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync } from 'node:fs';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import type {
   Id,
   Lake,
@@ -394,7 +394,7 @@ const recorded = ({ id, count, size, min, max, inline }: ObjectMeta): RecordedOb
 /** What a recording says of an error: the code of a LakeError, `internal` for any other. */
 export const faultOf = (error: unknown): { readonly code: string; readonly text: string } => ({
   code: error instanceof LakeError ? error.code : 'internal',
-  text: error instanceof Error ? error.message : String(error),
+  text: messageOf(error),
 });
 
 /** The same object with some of its members replaced. */

@@ -4,7 +4,7 @@
  * look; a restart forgets it.
  */
 import assert from 'node:assert';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import type { Id, Identity, Pool } from '../lake/lake.types.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { parseSupValues } from '../vectors/sup/parse.ts';
@@ -70,7 +70,7 @@ export class IdentityChecks {
         if (this.known.get(pool) === begun) this.known.set(pool, found);
       },
       (fault: unknown) => {
-        const error = fault instanceof Error ? fault.message : String(fault);
+        const error = messageOf(fault);
         if (this.known.get(pool) === begun) this.known.set(pool, { ...begun, state: 'failed', error });
       },
     );

@@ -4,7 +4,7 @@
  * Bodies are sent as bytes, so that nobody adds a charset to the media type: three clients compare it literally.
  */
 import type { FastifyReply } from 'fastify';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { type FormatName, createWriter } from '../formats/formats.ts';
 import type { Value } from '../vectors/value.ts';
 import { vectorOf } from '../vectors/builder.ts';
@@ -36,7 +36,7 @@ export const sendText = (reply: FastifyReply, status: number, mediaType: string,
 export const errorText = (error: unknown): { readonly status: number; readonly text: string } => {
   if (error instanceof LakeError) return { status: error.status, text: error.message };
   const status = (error as { readonly statusCode?: number } | null)?.statusCode;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   return { status: status !== undefined && status >= 400 && status < 500 ? status : 500, text };
 };
 /** Status and body of an error. */

@@ -8,7 +8,7 @@
  */
 import assert from 'node:assert';
 import { createActor, type Actor, waitFor } from 'xstate';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import type { LakeJob, LakeTask, LakeWorkDone, PoolSettings } from '../../machines/lake.events.ts';
 import { lakeMachine } from '../../machines/lake.machine.ts';
 import type { JobOutcome } from '../../machines/pool.events.ts';
@@ -640,7 +640,7 @@ class OpenLake implements Lake {
       this.waiting.get(job.id)!.error = failed
         ? new LakeError('lake-failed', { fault: error.message }, { cause: error })
         : error;
-      const text = error instanceof Error ? error.message : String(error);
+      const text = messageOf(error);
       return {
         outcome: { id: job.id, status: 'failed', code: error instanceof LakeError ? error.code : 'internal', text },
         ...(failed && { unsound: text }),

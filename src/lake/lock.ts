@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 
 /** The lock that this process holds. */
 export interface Lock {
@@ -100,7 +100,7 @@ export const makeFolder = (directory: string): void => {
     for (const folder of missing) makeOne(folder);
     if (missing.length === 0 && !statSync(path).isDirectory()) throw new Error('it is a file');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new Error(`lake folder ${path} cannot be used: ${why} (option -lake)`, { cause: error });
   }
   for (const folder of missing.reverse()) syncFolder(dirname(folder));

@@ -14,7 +14,7 @@
  * The inspector's page reads and plays scenarios with this file: nothing here may need Node.
  */
 import { parse } from 'yaml';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { type Difference, sameData } from './differences.ts';
 import { MachinePlayer, machines, type Step } from './player.ts';
 import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
@@ -219,8 +219,7 @@ const playStep = (
     if (!sameData(expected[what], found[what])) differ(what, expected[what], found[what]);
   return { name, messages: taken, found, differences };
 };
-const broken = (error: unknown): string =>
-  `the machine broke: ${error instanceof Error ? error.message : String(error)}`.replaceAll(/\s+/g, ' ');
+const broken = (error: unknown): string => `the machine broke: ${messageOf(error)}`.replaceAll(/\s+/g, ' ');
 
 /** A step in few words. */
 export const stepName = (step: MachineStep): string => {

@@ -9,7 +9,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, openSync, readSync, rmSync, fstatSync, writeSync } from 'node:fs';
 import { setTimeout as later } from 'node:timers/promises';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import {
   type Bucket,
   type BucketAddress,
@@ -343,7 +343,7 @@ class S3Bucket implements Bucket {
   }
   private failed({ what }: Call, fault: unknown, tries: number): unknown {
     if (fault instanceof LakeError) return fault;
-    const text = fault instanceof Error ? fault.message : String(fault);
+    const text = messageOf(fault);
     return new LakeError('store-unreachable', { store: this.name, what, tries, fault: text }, { cause: fault });
   }
   private corrupt(key: string, fault: string): LakeError {
@@ -367,7 +367,7 @@ class S3Bucket implements Bucket {
       },
       this.agents,
     ).catch((fault: unknown) => {
-      throw new Passing(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+      throw new Passing(messageOf(fault), { cause: fault });
     });
     this.counts.receivedBytes += answer.body.length;
     const { status } = answer;
@@ -398,7 +398,7 @@ class S3Bucket implements Bucket {
     readonly headers: Readonly<Record<string, string>>;
   }> {
     const credentials = await this.credentials.get().catch((fault: unknown) => {
-      const text = fault instanceof Error ? fault.message : String(fault);
+      const text = messageOf(fault);
       throw new LakeError('store-refused', { store: this.name, what: 'signing', fault: text }, { cause: fault });
     });
     const { base, bucketPath } = this.place;

@@ -5,7 +5,7 @@
 import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { collectAll, collectPassed } from './collector.ts';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { joinBytes } from '../vectors/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
 import {
@@ -136,11 +136,7 @@ export class RunningTask {
       const known =
         error instanceof LakeError
           ? error
-          : new LakeError(
-              'load-cancelled',
-              { reason: error instanceof Error ? error.message : String(error) },
-              { cause: error },
-            );
+          : new LakeError('load-cancelled', { reason: messageOf(error) }, { cause: error });
       this.thread.post({ type: 'bodyEnd', task: this.id, error: toWire(known) });
     }
   }
@@ -295,7 +291,7 @@ export class Thread {
       this.end(`a message could not be read: ${error.message}`);
     });
     this.worker.on('error', (error) => {
-      reason = error instanceof Error ? error.message : String(error);
+      reason = messageOf(error);
     });
     this.worker.on('exit', (code) => {
       this.end(reason || `exit status ${code}`);

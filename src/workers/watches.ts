@@ -10,7 +10,7 @@ import type { LoadContext, LoadEvent, LoadInput } from '../../machines/load.even
 import { loadBegins, loadMachine, noteOfLoad } from '../../machines/load.machine.ts';
 import type { QueryContext, QueryEvent, QueryInput } from '../../machines/query.events.ts';
 import { noteOfQuery, queryBegins, queryMachine } from '../../machines/query.machine.ts';
-import { LakeError } from '../errors.ts';
+import { LakeError, messageOf } from '../errors.ts';
 import { Chart, ChartRun } from './chart-run.ts';
 import { type TaskCounts, markOf, noCounts } from './task-counts.ts';
 
@@ -103,7 +103,7 @@ export class QueryWatch extends Watch {
   answered(failure?: unknown): void {
     if (failure === undefined) this.chart.send({ type: 'ended' });
     else if (failure instanceof LakeError && failure.code === 'query-cancelled') this.chart.send({ type: 'cancel' });
-    else this.chart.send({ type: 'failed', text: textOf(failure) });
+    else this.chart.send({ type: 'failed', text: messageOf(failure) });
   }
   /** Nobody may ask for its status any more. */
   expire(): void {
@@ -174,7 +174,7 @@ export class LoadWatch extends Watch {
   failed(error: unknown): void {
     if (this.chart.isOver) return;
     const type = error instanceof LakeError && error.code === 'load-cancelled' ? 'cancelled' : 'failed';
-    this.chart.send({ type, text: textOf(error) });
+    this.chart.send({ type, text: messageOf(error) });
   }
 
   /** Objects that were synced, and from when to when. */
@@ -201,4 +201,3 @@ export class LoadWatch extends Watch {
 }
 
 const written = ({ objects, records, bytes }: Written) => ({ objects: objects.map((o) => o.id), records, bytes });
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

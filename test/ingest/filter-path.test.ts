@@ -78,7 +78,7 @@ describe('a filter', () => {
   test('of too many names is refused: filter-path-long', async () => {
     const path = `/_bulk?filter_path=${'a.b,'.repeat(50)}c`;
     const got = await service.ask('POST', path, { headers: { 'content-type': 'application/x-ndjson' }, body });
-    expect([got.status, got.body]).toEqual([400, expect.stringContaining('filter_path": 101 names, more than 100')]);
+    expect([got.status, got.body]).toEqual([400, expect.stringContaining('101 names, more than 100')]);
   });
   test('of what clients look at', async () => {
     const looked = async (path: string): Promise<string> =>

@@ -1,5 +1,5 @@
 /** One pool of a SuperDB lake, made again move by move of its branches. */
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { zeroId } from '../../lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../lake/lake.types.ts';
 import type { WorkerPool } from '../../workers/pool.types.ts';
@@ -97,7 +97,7 @@ export class PoolImport {
         .load({ pool, format: bytes ? 'bsup' : 'sup', body: bytes ?? once(standIn) })
         .catch((cause: unknown) => {
           const file = this.#tools.foreign.fileOf(this.#source, object.id);
-          throw new Error(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+          throw new Error(`${file}: ${messageOf(cause)}`, { cause });
         });
       if (!bytes) for (const meta of loaded.objects) this.#standIns.add(meta.id);
       else this.#checkCount(object, loaded.objects);

@@ -9,6 +9,7 @@
  */
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
 import { openReader } from '../../formats/formats.ts';
 import { base62, parseId, zeroId } from '../../lake/ksuid.ts';
 import type { Id } from '../../lake/lake.types.ts';
@@ -209,7 +210,7 @@ const valuesOf = async (file: string): Promise<readonly Value[]> => {
     for await (const batch of await openReader('bsup', createReadStream(file)))
       for (let i = 0; i < batch.length; i++) values.push(valueAt(batch, i));
   } catch (cause) {
-    throw new Error(`${file}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`${file}: ${messageOf(cause)}`, { cause });
   }
   return values;
 };

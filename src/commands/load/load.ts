@@ -2,7 +2,7 @@
 import { optionsText } from '../../config/help.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../../config/options.ts';
 import { loadOptions } from '../../config/tables.ts';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { CommandIo } from '../io.ts';
 import { ProgressLines } from '../progress.ts';
 import { type LoadInput, inputsOf } from './inputs.ts';
@@ -59,7 +59,7 @@ const sendAll = async (
   await Promise.all(Array.from({ length: Math.min(inputs.length, options.values['parallel'] as number) }, work));
   const [first, ...others] = faults;
   if (first === undefined) return;
-  for (const fault of others) io.complain(`${fault instanceof Error ? fault.message : String(fault)}\n`);
+  for (const fault of others) io.complain(`${messageOf(fault)}\n`);
   const left = inputs.length - next;
   if (left > 0) io.complain(`${left} of ${inputs.length} inputs were not begun, the next is ${inputs[next]!.name}\n`);
   throw first;

@@ -35,7 +35,7 @@
  */
 import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { type Difference, sameJson } from '../../recording/differences.ts';
 import { innerSteps, type LakeScenario, type LakeStep, wordOf } from '../../recording/scenario.ts';
 import { type StepFound, steps as stepTable } from './lake-scenario-steps.ts';
@@ -103,8 +103,7 @@ const doStep = async (stage: Stage, step: LakeStep): Promise<StepFound> => {
     return await run(stage, step, (inner) => doStep(stage, inner));
   } catch (error) {
     return {
-      error:
-        error instanceof LakeError ? error.code : `internal: ${error instanceof Error ? error.message : String(error)}`,
+      error: error instanceof LakeError ? error.code : `internal: ${messageOf(error)}`,
     };
   }
 };

@@ -1,6 +1,7 @@
 /**
  * What a failed statement looks like: the message, the line of the text with a mark below it, what to write instead.
  */
+import { messageOf } from '../../errors.ts';
 import { adviceTo } from '../../query/parse/advice.ts';
 import type { CompileFault } from '../../query/parse/error.ts';
 import { hintLine, syntaxOf } from '../compile-error.ts';
@@ -25,7 +26,7 @@ export const faultText = (
   const lines =
     problem instanceof ShellFault && problem.faults.length > 0
       ? problem.faults.flatMap((fault) => marked(fault, text, linesBefore, colors))
-      : harmless(problem instanceof Error ? problem.message : String(problem))
+      : harmless(messageOf(problem))
           .trimEnd()
           .split('\n')
           .map((l, i) => (i === 0 ? colors.red(l) : l));

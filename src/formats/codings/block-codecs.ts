@@ -5,6 +5,7 @@
  * Invariant: nothing is allocated before the input is long enough to make it likely; damage is a BytesFault.
  */
 import * as zlib from 'node:zlib';
+import { messageOf } from '../../errors.ts';
 import { decodeLz4At, lz4ExpansionMax } from './lz4.ts';
 import { decodeSnappy } from './snappy.ts';
 import { BytesFault } from '../type-bytes.ts';
@@ -55,9 +56,7 @@ const unlessBroken = (codec: Codec, run: () => Uint8Array | undefined): Uint8Arr
   try {
     return run();
   } catch (cause) {
-    throw cause instanceof BytesFault
-      ? cause
-      : new BytesFault(`${codec}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw cause instanceof BytesFault ? cause : new BytesFault(`${codec}: ${messageOf(cause)}`, { cause });
   }
 };
 const mismatch = (codec: string, what: string): never => {

@@ -1,5 +1,6 @@
 /** Streams of node:zlib as functions of bytes. */
 import type { Transform } from 'node:stream';
+import { messageOf } from '../../errors.ts';
 import { BytesFault } from '../type-bytes.ts';
 
 /** What undoes a coding. */
@@ -52,9 +53,7 @@ export const throughZlib = (create: () => Transform & { readonly bytesWritten: n
       await fed;
       if (inputFault !== undefined) throw inputFault;
     } catch (fault) {
-      throw fault === inputFault
-        ? fault
-        : new BytesFault(fault instanceof Error ? fault.message : String(fault), { cause: fault });
+      throw fault === inputFault ? fault : new BytesFault(messageOf(fault), { cause: fault });
     } finally {
       isDropped = true;
       transform.destroy();

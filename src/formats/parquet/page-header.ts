@@ -1,5 +1,6 @@
 /** Headers of pages: Thrift's compact protocol. */
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
+import { messageOf } from '../../errors.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { encodings } from './values.ts';
 
@@ -39,7 +40,7 @@ export const pageHeaderOf = (
   } catch (cause) {
     // A text of its statistics may be longer than what is there: any fault may be that of the cut.
     if (!isAll || cause instanceof RangeError) return undefined;
-    throw new BytesFault(`page header: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new BytesFault(`page header: ${messageOf(cause)}`, { cause });
   }
   return reader.offset > bytes.length ? undefined : { header: headerOf(fields), length: reader.offset };
 };

@@ -10,6 +10,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose';
+import { messageOf } from '../../errors.ts';
 import { openUrl } from '../../workers/from/http.ts';
 import { parseHttpRule } from '../../workers/from/policy.ts';
 import type { Principal } from './roles.ts';
@@ -100,7 +101,7 @@ export class IssuerKeys {
       this.#failure = undefined;
       if (before && this.#set !== before) this.#options.changed?.();
     } catch (cause) {
-      const fault = new KeysUnavailable(cause instanceof Error ? cause.message : String(cause), { cause });
+      const fault = new KeysUnavailable(messageOf(cause), { cause });
       this.#failure = { fault, at: beganAt };
       throw fault;
     }

@@ -2,6 +2,7 @@
  * Answers of the API as values, with the type names that the reference's clients look for. Ids are 20 bytes of the type
  * `ksuid.KSUID` (`KSUID` in events); formats without such types write them as `0x` and 40 hexadecimal digits.
  */
+import { messageOf } from '../../errors.ts';
 import type { ProtectedVerb } from '../../../machines/pool.events.ts';
 import type { AuthConfig } from '../../config/serve.ts';
 import { grantText, type Principal } from '../access/roles.ts';
@@ -379,8 +380,7 @@ export const loadProgressValue = (run: LoadRun): Value => {
 };
 const perSecond = (count: number, elapsedMs: number): Value =>
   intValue(Math.round((count * 1000) / Math.max(1, elapsedMs)));
-const errorValue = (failure: unknown): Value =>
-  failure === undefined ? nullValue : stringValue(failure instanceof Error ? failure.message : String(failure));
+const errorValue = (failure: unknown): Value => (failure === undefined ? nullValue : stringValue(messageOf(failure)));
 
 /** Size of `main` and the time it spans, if its key is a time. */
 export const statsValue = (stats: PoolStats): Value => {

@@ -18,6 +18,7 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls';
+import { messageOf } from '../../errors.ts';
 import { type ListenAddress, listenText } from '../../config/listen.ts';
 import type { ServeConfig } from '../../config/serve.ts';
 import { http2Protocol, type Sessions } from './http2.ts';
@@ -196,7 +197,7 @@ const refused = <T>(what: string, make: () => T): T => {
   try {
     return make();
   } catch (cause) {
-    throw new Error(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`${what}: ${messageOf(cause)}`, { cause });
   }
 };
 

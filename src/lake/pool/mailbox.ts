@@ -10,7 +10,7 @@
  */
 import type { JobOutcome, PoolEvent, PoolJob, WorkDone } from '../../../machines/pool.events.ts';
 import { nextBehind, nextJobs } from '../../../machines/pool.machine.ts';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { PoolActor } from '../actors.ts';
 
 /** Most jobs that wait, and most loads that are committed together. */
@@ -116,7 +116,7 @@ export class Mailbox {
       .then(
         (done) => ({ type: 'done' as const, ...done }),
         (error: unknown) => {
-          const text = error instanceof Error ? error.message : String(error);
+          const text = messageOf(error);
           return { type: 'broke' as const, text, count: group.length };
         },
       );

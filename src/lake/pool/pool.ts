@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { JobOutcome, PoolJob, PoolTask, Protection, WorkDone } from '../../../machines/pool.events.ts';
 import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
@@ -535,7 +535,7 @@ export class PoolFace implements Pool {
       id: end.id,
       status: 'failed',
       code: error instanceof LakeError ? error.code : 'internal',
-      text: error instanceof Error ? error.message : String(error),
+      text: messageOf(error),
     };
   }
 

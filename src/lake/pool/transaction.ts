@@ -9,7 +9,7 @@
  */
 import assert from 'node:assert';
 import { type Actor, createActor } from 'xstate';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { PartTask } from '../../../machines/pool.events.ts';
 import { transactionMachine } from '../../../machines/transaction.machine.ts';
 import type { Cuts } from '../cuts.ts';
@@ -316,12 +316,12 @@ class Transaction {
     }
     this.#error = error;
     this.#isRefused = true;
-    this.#actor.send({ type: 'refused', poolId, text: textOf(error) });
+    this.#actor.send({ type: 'refused', poolId, text: messageOf(error) });
   }
   #release(poolId: Id, isWritten: boolean): void {
     const { resolve, reject } = this.#turns.get(poolId)!;
     if (isWritten) resolve(this.#results.get(poolId)!);
-    else reject(this.#isRefused ? new NotTried(textOf(this.#error), { cause: this.#error }) : this.#error);
+    else reject(this.#isRefused ? new NotTried(messageOf(this.#error), { cause: this.#error }) : this.#error);
   }
 
   async #write(): Promise<void> {
@@ -331,7 +331,7 @@ class Transaction {
       this.#actor.send({ type: 'written' });
     } catch (error) {
       this.#error = error;
-      this.#actor.send({ type: 'not written', text: textOf(error) });
+      this.#actor.send({ type: 'not written', text: messageOf(error) });
     }
   }
   async #commit(): Promise<void> {
@@ -376,4 +376,3 @@ const resultOf = (made: readonly { readonly commit: Id; readonly events: readonl
   commits: made.map(({ commit }) => commit),
   events: made.flatMap(({ events }) => events),
 });
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

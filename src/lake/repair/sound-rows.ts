@@ -2,6 +2,7 @@
  * What sound rows say, and what is wrong with a commit or a data object beside the other rows and the files: `lake
  * fsck` names it, a repair takes it out.
  */
+import { messageOf } from '../../errors.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { BranchRecord, Id, ObjectFiles, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
@@ -147,6 +148,6 @@ export const faultOfObject = async (
     const text = await checkObject?.(objectMeta(entry, tables));
     return text === undefined ? undefined : { text, inRows: false };
   } catch (fault) {
-    return { text: fault instanceof Error ? fault.message : String(fault), inRows: false };
+    return { text: messageOf(fault), inRows: false };
   }
 };

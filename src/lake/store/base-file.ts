@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip, createGzip } from 'node:zlib';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { changesLength, readChanges, writeChanges } from '../log/changes.ts';
 import type { Change } from '../tables/table-rows.ts';
 import { type BaseHead, baseMagic, headBytesMax } from './segments.ts';
@@ -94,7 +94,7 @@ export async function* baseRows({ path, store, key, rowsAt }: BaseFile): AsyncGe
     }
   } catch (fault) {
     if (fault instanceof LakeError) throw fault;
-    const text = fault instanceof Error ? fault.message : String(fault);
+    const text = messageOf(fault);
     throw new LakeError('store-corrupt', { store, key, fault: text }, { cause: fault });
   }
   throw new LakeError('store-corrupt', { store, key, fault: 'it ends early' });

@@ -8,7 +8,7 @@
  * - What is removed from the lake stays readable here for `graceMs`: queries that began before go on.
  */
 import { setTimeout as later } from 'node:timers/promises';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import type { Id } from '../lake.types.ts';
 import type { LogPlace } from '../log/format.ts';
@@ -234,7 +234,7 @@ class BucketFollower implements LakeFollower {
     } catch (fault) {
       // The fence is there, and nobody behind it: another one is to take over.
       await own.lease.end('released');
-      const text = fault instanceof Error ? fault.message : String(fault);
+      const text = messageOf(fault);
       const ended = new LakeError('replica-failed', { store: this.bucket.name, fault: text }, { cause: fault });
       this.role.ended(ended);
       for (const { reject } of this.asked.splice(0)) reject(ended);

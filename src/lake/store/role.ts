@@ -5,6 +5,7 @@
  * Invariant: the chart has the texts of faults, and this has the errors behind them: one is there as long as the other.
  */
 import { type Actor, createActor, type StateValueFrom } from 'xstate';
+import { messageOf } from '../../errors.ts';
 import { faultOf, type StoreEvent, type StoreInput, type StoreSubject } from '../../../machines/store.events.ts';
 import { storeMachine } from '../../../machines/store.machine.ts';
 import type { LakeError } from '../../errors.ts';
@@ -69,7 +70,7 @@ export class StoreRole {
   /** True where nothing was wrong before: it is worth a line. */
   away(subject: StoreSubject, fault: unknown): boolean {
     const before = this.#actor.getSnapshot().context[faultOf(subject)];
-    const text = textOf(fault);
+    const text = messageOf(fault);
     this.#faults.set(subject, fault);
     if (text !== before) this.#actor.send({ type: 'bucket away', subject, text });
     return before === null;
@@ -89,5 +90,3 @@ export class StoreRole {
     return undefined;
   }
 }
-
-const textOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));

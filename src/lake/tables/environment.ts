@@ -13,7 +13,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { prepareTables } from './head.ts';
 import type { TableName } from './table-rows.ts';
 
@@ -297,7 +297,6 @@ const commitFault = (error: unknown): Promise<string> => {
     }),
   ]);
 };
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** The smallest key that is greater than all that begin with this prefix. */
 const after = (prefix: Uint8Array): Buffer | undefined => {

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert';
 import { createHash } from 'node:crypto';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { idBuffer, idOfBytes, isId } from '../ksuid.ts';
 import type { Protection } from '../../../machines/pool.events.ts';
 import type {
@@ -72,12 +72,7 @@ const decoded = <T>(table: TableName, key: RowKey, decode: () => T): T => {
     return decode();
   } catch (fault) {
     if (fault instanceof LakeError) throw fault;
-    throw rowFault(
-      table,
-      typeof key === 'string' ? key : Buffer.from(key).toString('hex'),
-      fault instanceof Error ? fault.message : String(fault),
-      fault,
-    );
+    throw rowFault(table, typeof key === 'string' ? key : Buffer.from(key).toString('hex'), messageOf(fault), fault);
   }
 };
 const checkIds = (ids: readonly (Id | undefined)[]): void => {

@@ -13,7 +13,7 @@
  * - This process is the only writer (lock.ts).
  */
 import assert from 'node:assert';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { Environment, isNoRoom, type RangeOptions, StoreFailure, type Row } from './environment.ts';
 import { killPoint } from '../kill-points.ts';
 import { changesLength } from '../log/changes.ts';
@@ -489,7 +489,7 @@ export class Tables {
   /** The error that tells of a fault of the disk. */
   private failed(fault: unknown): unknown {
     if (fault instanceof StoreFailure || fault instanceof LakeError) return fault;
-    const reason = fault instanceof Error ? fault.message : String(fault);
+    const reason = messageOf(fault);
     if (isNoRoom(reason)) return new LakeError('storage-full', { fault: reason }, { cause: fault });
     this.environment.fail(reason);
     return new StoreFailure(reason, { cause: fault });

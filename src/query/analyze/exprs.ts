@@ -1,5 +1,6 @@
 /** Expressions of the syntax tree to expressions of the plan. */
 import { RE2JS } from 're2js';
+import { messageOf } from '../../errors.ts';
 import { daysOfMonth, fitsInt64, parseTime, timesHeld } from '../../vectors/literal.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import { intValue, missing, nullValue, stringValue, typeValue } from '../../vectors/value.ts';
@@ -639,7 +640,7 @@ export const checkRegexp = (a: Analysis, pattern: string, place: Span): void => 
   try {
     RE2JS.compile(pattern);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = messageOf(error);
     a.fault(text.startsWith('error parsing regexp') ? text : `error parsing regexp: ${text}`, place);
   }
 };

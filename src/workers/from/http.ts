@@ -12,7 +12,7 @@ import { lookup as lookUp } from 'node:dns/promises';
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { type LookupFunction, isIP } from 'node:net';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { type ContentCoding, contentCodings } from '../../formats/codings/encoding.ts';
 import { type HttpPolicy, allowedUrl, isPublicAddress } from './policy.ts';
 
@@ -273,5 +273,5 @@ class WaitClock {
 /** The text of a failure; several attempts to connect fail with their codes alone. */
 const reasonOf = (problem: unknown): string => {
   if (problem instanceof AggregateError && problem.message === '') return problem.errors.map(reasonOf).join('; ');
-  return problem instanceof Error ? problem.message : String(problem);
+  return messageOf(problem);
 };

@@ -3,7 +3,7 @@
  * back.
  */
 import type { MessagePort } from 'node:worker_threads';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import type { BlockHelper, BlockParser, ParsedBlock } from '../../formats/blocks.ts';
 import type { BlockSetup, ReadOptions } from '../../formats/format.types.ts';
 import { blockParser } from '../../formats/formats.ts';
@@ -121,7 +121,7 @@ export const runLoadPart = (
         if (!parsed) return answer({ bytes }, [bytes.buffer]);
         answer({ bytes, parsed }, [bytes.buffer, parsed.batches.buffer]);
       } catch (problem) {
-        answer({ bytes, failed: problem instanceof Error ? problem.message : String(problem) }, [bytes.buffer]);
+        answer({ bytes, failed: messageOf(problem) }, [bytes.buffer]);
       }
     });
     port.on('close', () => {

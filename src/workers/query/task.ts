@@ -7,6 +7,7 @@
  * - Before the first byte a failure is the task's failure; after it, too, but with `control` the error goes into the
  *   bytes as a message.
  */
+import { messageOf } from '../../errors.ts';
 import { aggregateCatalog } from '../../exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../exec/windows/windows.ts';
 import { execute } from '../../exec/compile.ts';
@@ -274,10 +275,7 @@ class Output {
     if (this.firstMsMax > 0 && !this.started) return false;
     if (!this.control) await this.flush();
     if (!this.control || !this.started) return false;
-    await this.tell(
-      'QueryError',
-      recordValue([{ name: 'error', value: stringValue(error instanceof Error ? error.message : String(error)) }]),
-    );
+    await this.tell('QueryError', recordValue([{ name: 'error', value: stringValue(messageOf(error)) }]));
     await this.finish();
     return true;
   }
