@@ -40,6 +40,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   syslog: [1],
   times: [0],
   wordings: [0],
+  statements: [day % 5],
   updates: [2],
   transfers: [2 * (day % 2)],
   names: [0, 1],

@@ -30,6 +30,7 @@ export const parts = {
   syslog: async () => (await import('./outside/syslog.ts')).syslog,
   times: async () => (await import('./outside/times.ts')).times,
   wordings: async () => (await import('./outside/wordings.ts')).wordings,
+  statements: async () => (await import('./outside/statements.ts')).statements,
   updates: async () => (await import('./outside/updates.ts')).updates,
   transfers: async () => (await import('./outside/transfers.ts')).transfers,
   copies: async () => (await import('./outside/copies.ts')).copies,

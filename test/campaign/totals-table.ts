@@ -47,6 +47,8 @@ const texts: Readonly<Record<string, string>> = {
     'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
   wordings:
     'rows with the ends of every type, filtered by constants at and beyond them in several wordings and places (as loaded, rewritten, at a commit), and partitions of windows beside groups: one answer',
+  statements:
+    'INSERT, UPDATE, DELETE and MERGE INTO with random conditions beside a list of rows: the pool holds the same, and what would change a row twice is refused',
   updates:
     '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
   transfers:

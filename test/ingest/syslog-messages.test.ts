@@ -189,7 +189,13 @@ describe('RFC 6587', () => {
     ['a count that is none', '12x <1>\n0 <1>\n', ['12x <1>', '0 <1>']],
     ['a counted message that is cut', '9 <1>a', ['(cut)']],
     ['a count that is cut', '9', ['(cut)']],
-    ['one that is too long by its count', `21 ${'x'.repeat(21)}4 <2>b`, ['(long)', '<2>b']],
+    ['one that is too long by its count', `21 <1>${'x'.repeat(18)}4 <2>b`, ['(long)', '<2>b']],
+    [
+      'a line that begins with a number',
+      '404 not found\n999999999 bytes\n<2>b\n',
+      ['404 not found', '999999999 bytes', '<2>b'],
+    ],
+    ['a number alone on its line', '5\n5 \n<2>b\n', ['5', '5 ', '<2>b']],
     [
       'one that is too long without its end',
       `${'x'.repeat(50)}\n<2>b\n${'y'.repeat(30)}`,

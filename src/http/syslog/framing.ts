@@ -1,6 +1,7 @@
 /**
  * Messages in the bytes of a connection (RFC 6587): octet counting where a message begins with its length, else it ends
- * with a newline. Senders of both kinds may share a connection, each message for itself.
+ * with a newline. Senders of both kinds may share a connection, each message for itself. A length has a priority behind
+ * it, as every message that is counted: a line that begins with a number ("404 GET /") would take what follows along.
  *
  * Invariant: no more than `messageBytesMax` and a count are held; of a longer message nothing is kept.
  */
@@ -17,6 +18,7 @@ interface Hearer {
 const digitsMax = 9;
 const newline = 0x0a;
 const space = 0x20;
+const priorityMark = 0x3c;
 const noBytes = Buffer.alloc(0);
 
 /** Splits the bytes of one connection. */
@@ -108,7 +110,7 @@ export const withoutEnd = (bytes: Buffer): Buffer => {
   return bytes.subarray(0, end);
 };
 
-/** The count that bytes begin with: digits, the first of them not 0, and a space. `start`: behind it. */
+/** The count that bytes begin with: digits, the first of them not 0, a space and the `<` of a priority. `start`: there. */
 const countOf = (
   bytes: Buffer,
 ): { readonly state: 'count' | 'cut' | 'none'; readonly length: number; readonly start: number } => {
@@ -116,7 +118,10 @@ const countOf = (
   let length = 0;
   while (at < bytes.length && at < digitsMax && isDigit(bytes[at], at)) length = length * 10 + bytes[at++] - 0x30;
   if (at === 0) return { state: 'none', length: 0, start: 0 };
-  if (at === bytes.length) return { state: 'cut', length: 0, start: 0 };
-  return bytes[at] === space ? { state: 'count', length, start: at + 1 } : { state: 'none', length: 0, start: 0 };
+  if (at === bytes.length || (bytes[at] === space && at + 1 === bytes.length))
+    return { state: 'cut', length: 0, start: 0 };
+  return bytes[at] === space && bytes[at + 1] === priorityMark
+    ? { state: 'count', length, start: at + 1 }
+    : { state: 'none', length: 0, start: 0 };
 };
 const isDigit = (byte: number, at: number): boolean => byte >= (at === 0 ? 0x31 : 0x30) && byte <= 0x39;
