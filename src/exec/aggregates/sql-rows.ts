@@ -242,6 +242,23 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
     ...['group_concat', 'listagg'].map((name) =>
       alias(named('string_agg'), name, example(`${name}(v, '-' order by v desc)`, four, '"4-2-1"')),
     ),
+    {
+      ...signed(
+        paired(
+          'lttb',
+          3,
+          'points (x, y) of a line, thinned out to a count of them so that its shape stays, as an array of records; by the largest triangles of three buckets, so that rows need an order',
+          () => new HeldState('lttb', 'shape'),
+          example(
+            'lttb(x, y, 3 order by x)',
+            '{y:1,x:1}\n{y:9,x:2}\n{y:4,x:3}\n{y:4,x:4}',
+            '[{x:1,y:1},{x:2,y:9},{x:4,y:4}]',
+          ),
+        ),
+        { argumentsMax: 3 },
+      ),
+      counts,
+    },
     counting(
       'mad',
       'the median of the distances from the median, of numbers, times or durations',

@@ -28,6 +28,7 @@ import { parse } from './texts/parse.ts';
 import { patterns } from './texts/patterns.ts';
 import { paths } from './texts/paths.ts';
 import { realNumbers } from './numbers/real-numbers.ts';
+import { bins } from './numbers/bins.ts';
 import { records } from './lists/records.ts';
 import { rounding } from './numbers/rounding.ts';
 import type { FunctionRow } from './row.ts';
@@ -84,6 +85,7 @@ export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...textCodes,
   ...paths,
   ...realNumbers,
+  ...bins,
   ...jsonFunctions,
   ...uuids,
   ...spans,

@@ -57,6 +57,8 @@ export const foreignFunctions: Foreign = {
   type: 'typeof(v)',
   type_of: 'typeof(v)',
   pg_typeof: 'typeof(v)',
+  setseed: 'tablesample 10% repeatable (7), which draws the same rows each time',
+  timezone: "t + interval '2 hours' (times are moments in UTC)",
   keys: 'fields(r)',
   object_keys: 'fields(r)',
   network: 'network_of(ip, mask)',

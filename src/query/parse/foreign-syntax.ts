@@ -176,6 +176,18 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
     hint: 'write ::time for the clock, or ::timestamptz for a moment',
   },
   {
+    near: 8,
+    pattern: /\bat\s+(?:time\s+zone|local)\b/iy,
+    name: 'AT TIME ZONE',
+    hint: "times are moments in UTC: add the zone's distance, as in t + interval '2 hours'",
+  },
+  {
+    near: 8,
+    pattern: /\btimetz\b/iy,
+    name: 'TIMETZ',
+    hint: 'write ::time for the clock, or ::timestamptz for a moment',
+  },
+  {
     near: 20,
     pattern: /\btime\s+with\s+time\s+zone/iy,
     name: 'TIME WITH TIME ZONE',

@@ -210,6 +210,8 @@ describe('statements and clauses of other databases', () => {
     ['select * into x from p', 'SELECT INTO', /load POOL/],
     ['select top 3 a from p', 'TOP', /limit N/],
     ['select * from p limit 1,2', 'LIMIT a, b', /offset/],
+    ["select t at time zone 'UTC' from p", 'AT TIME ZONE', /interval/],
+    ["select timetz '12:00' from p", 'TIMETZ', /timestamptz/],
     ['select a from p with (nolock)', 'WITH (...)', /leave it out/],
     ['select a from p where a = ?', 'a parameter', /const NAME/],
     ['from p | where a == ? | head 1', 'a parameter', /const NAME/],

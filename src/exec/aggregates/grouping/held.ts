@@ -11,6 +11,7 @@ import {
   intValue,
   mapValue,
   nullValue,
+  recordValue,
   textError,
   underValue,
 } from '../../../vectors/value.ts';
@@ -23,6 +24,7 @@ import { order } from '../../expressions/sql/value-order.ts';
 import { ColumnCodes } from './codes.ts';
 import { CollectState } from '../collect.ts';
 import { sortByGroup } from '../lists.ts';
+import { shapedBy } from '../downsampling.ts';
 import { present } from './pairs.ts';
 import { pick } from './parts.ts';
 
@@ -227,6 +229,32 @@ export const boundOfOthers = (type: Type): Value => {
 };
 const narrowed = (x: bigint): number | bigint => (x > BigInt(Number.MAX_SAFE_INTEGER) ? x : Number(x));
 
+/** Where nothing is null, the points that keep the shape of the line, as records; times lie by their distances. */
+const shape = ({ rows, value, by, third }: Group, name: string): Value => {
+  const count = third(rows[0]);
+  if (!isInteger(count.type) || Number(count.data) < 2) return textError(`${name}: count above one required`);
+  const points = Array.from(rows, (row) => [value(row), by(row)] as const);
+  const wrong = points.flat().find(({ type }) => !isInteger(type) && !isFloat(type) && type !== types.time);
+  if (wrong || points.some(([, y]) => y.type === types.time))
+    return textError(`${name}: numbers required, or times and numbers`);
+  charge(points.length * valueBytes * 2, 'an aggregate function');
+  const first = points[0]![0].data as number | bigint;
+  const places = points.map(([x]) => Number(typeof first === 'bigint' ? BigInt(x.data as bigint) - first : x.data));
+  const chosen = shapedBy(
+    Float64Array.from(places),
+    Float64Array.from(points, ([, y]) => Number(y.data)),
+    Number(count.data),
+  );
+  return arrayValue(
+    chosen.map((i) =>
+      recordValue([
+        { name: 'x', value: points[i]![0] },
+        { name: 'y', value: points[i]![1] },
+      ]),
+    ),
+  );
+};
+
 const rules = {
   least: extremes(order),
   greatest: extremes(reversed),
@@ -248,6 +276,7 @@ const rules = {
       );
     },
   },
+  shape: { arity: 3, empty: nullValue, result: shape },
   bins: { arity: 2, empty: nullValue, result: (group, name) => binned(group, name, false) },
   exactBins: { arity: 2, empty: nullValue, result: (group, name) => binned(group, name, true) },
   counts: {
