@@ -13,7 +13,7 @@ const freshBytesMax = 32 << 20;
 /** Where a thread holds so much, and the process is near to its bound, each task is one of those. */
 const largeBytes = 128 << 20;
 /** In a thread without a task, which has the time. */
-const idleBytesMax = { large: 16 << 20, usual: 48 << 20 };
+const idleBytesMax = 16 << 20;
 
 type Collect = (options?: { readonly type: 'minor' }) => void;
 /** The launcher asks the engine for it (engine-flags.ts). In a process without, the engine alone decides when. */
@@ -76,8 +76,12 @@ export const collectLarge = (): void => {
   if (heap - keptOfHeap > heapBytesMax) collectAll();
 };
 /** For a thread that has nothing else to do. */
-export const collectIdle = (after: keyof typeof idleBytesMax): void => {
-  if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax[isTight ? 'large' : after]) collectAll();
+export const collectIdle = (): void => {
+  if (fresh() > 0 && bytesNow() - keptOfAll > idleBytesMax) collectAll();
+};
+/** For the same, every now and then: where the process is near to its bound nothing is left for later. */
+export const collectTight = (): void => {
+  if (isTight) collectIdle();
 };
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
 export const collectRest = (): void => {

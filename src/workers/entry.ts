@@ -12,6 +12,7 @@ import {
   collectIdle,
   collectLarge,
   collectRest,
+  collectTight,
   heldBytes,
   noteResident,
 } from './collector.ts';
@@ -143,6 +144,7 @@ setInterval(() => {
   lookedAt = now;
   noteResident(process.memoryUsage.rss(), settings.residentBytesMax);
   if (tasks.size > 0) collectLarge();
+  else collectTight();
 }, lookEveryMs).unref();
 
 /** First the service starts. */
@@ -263,26 +265,28 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /**
- * A thread without a task gives back what the last one left, sooner where rows had to be put aside; not at once, for
- * what comes next often comes soon, to another thread maybe.
+ * A thread without a task gives back what the last one left: soon where rows had to be put aside, else when it has had
+ * none for long, or when the process comes near to its bound. What comes next often comes soon, and finds its code
+ * compiled if nothing was collected meanwhile: with pauses of a second or more between them, four of ClickBench's
+ * groupings take 0.94 of the processor time that they take with a collection in each.
  */
-const restAfterMs = { large: 500, usual: 1000 };
-const longRestMs = 10_000;
+const restMs = { large: 500, usual: 11_000 };
 let resting: NodeJS.Timeout | undefined;
-const rest = (after: keyof typeof restAfterMs): void => {
+const rest = (after: keyof typeof restMs): void => {
   clearTimeout(resting);
-  resting = setTimeout(() => {
-    if (tasks.size > 0) return;
-    measureRest();
-    collectIdle(after);
-    resting = setTimeout(restLong, longRestMs).unref();
-  }, restAfterMs[after]).unref();
+  resting = setTimeout(after === 'large' ? restSoon : restLong, restMs[after]).unref();
 };
-
+const restSoon = (): void => {
+  if (tasks.size > 0) return;
+  measureRest();
+  collectIdle();
+  rest('usual');
+};
 /** What is little beside the next task's is still much for a thread that none comes to. */
 const restLong = (): void => {
   if (tasks.size > 0) return;
   columns.rest();
+  measureRest();
   collectRest();
 };
 

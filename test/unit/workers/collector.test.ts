@@ -10,6 +10,7 @@ import {
   collectPassed,
   collectRead,
   collectRest,
+  collectTight,
   noteResident,
 } from '../../../src/workers/collector.ts';
 
@@ -72,15 +73,24 @@ test('a task that reads columns has young buffers collected when the process tak
   // Node 24 ends a marking that it has begun by itself, in place of it.
   expect(await askedFor(read, 1)).toHaveLength(1);
 });
-test('a thread without a task collects sooner then', async () => {
+test('a thread without a task collects at once then', async () => {
   const rest = (): void => {
     waste(24);
-    collectIdle('usual');
+    collectTight();
   };
   noteResident(700, 1000);
   expect(await askedFor(rest, 0)).toEqual([]);
   noteResident(800, 1000);
   expect(await askedFor(rest, 2)).toEqual(['all', 'young']);
+});
+test('a thread whose task put rows aside collects what it left', async () => {
+  noteResident(0, Infinity);
+  const rest = (megabytes: number) => (): void => {
+    waste(megabytes);
+    collectIdle();
+  };
+  expect(await askedFor(rest(8), 0)).toEqual([]);
+  expect(await askedFor(rest(24), 2)).toEqual(['all', 'young']);
 });
 test('a thread that had no task for some time collects what is little, too', async () => {
   noteResident(0, Infinity);
