@@ -1,5 +1,6 @@
 /** A lake in a bucket: begun again from nothing, one writer at a time, nothing named that is not there. */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Lake } from '../../src/lake/lake.types.ts';
@@ -68,6 +69,7 @@ describe('beginning from nothing', () => {
     await first.lake.close();
     expect(keys().filter((key) => !key.startsWith('lease/'))).toEqual([
       'base/0000000000000004',
+      'base/newest',
       'log/0000000000000001',
       'log/0000000000000005',
       `objects/${file.id.slice(38)}/${file.id}`,
@@ -87,20 +89,46 @@ describe('beginning from nothing', () => {
       await load(first.lake, n);
       wanted.push(String(n));
     }
-    await until(() => expect(keys().filter((key) => key.startsWith('base/'))).toHaveLength(2));
+    await until(() => expect(keys().filter((key) => /^base\/\d/.test(key))).toHaveLength(2));
     await first.lake.close();
     expect(first.bucket.counts.lists).toBe(lists);
     expect(keys()).not.toContain('log/0000000000000001');
-    // Each of an opening's listings is from the time before there was any base.
-    for (let old = 1; old <= 3; old++) {
+    // Each of an opening's listings, or all of them, are from the time before there was any base.
+    for (let old = 0; old <= 3; old++) {
       let listing = 0;
-      proxy.faultOf = (_, path) => (path.includes('list-type=') && ++listing === old ? 'old' : undefined);
+      proxy.faultOf = (_, path) =>
+        path.includes('list-type=') && (++listing === old || old === 0) ? 'old' : undefined;
       const { lake, faults } = await openStored(await temporaryDirectory(), proxy.endpoint, {});
       expect(await keysOf(lake)).toEqual(wanted);
       expect(faults).toEqual([]);
       await lake.close();
     }
     expect(first.faults).toEqual([]);
+  });
+
+  test('a folder that was made from the bucket and has no base yet is made again when its tables are damaged', async () => {
+    const { proxy } = await startStore();
+    const first = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(first.lake);
+    await load(first.lake, 1);
+    await first.lake.close();
+    const directory = await temporaryDirectory();
+    const second = await openStored(directory, proxy.endpoint);
+    await load(second.lake, 2);
+    await second.lake.close();
+    // As a kill leaves it before the base is there, and the disk after that.
+    rmSync(join(directory, 'base'), { recursive: true, force: true });
+    rmSync(join(directory, 'tables', 'closed'), { force: true });
+    const again = await openStored(directory, proxy.endpoint);
+    await load(again.lake, 3);
+    await again.lake.close();
+    rmSync(join(directory, 'base'), { recursive: true, force: true });
+    writeFileSync(join(directory, 'tables', 'data.mdb'), randomBytes(65_536));
+    const third = await openStored(directory, proxy.endpoint);
+    expect(await keysOf(third.lake)).toEqual(['1', '2', '3']);
+    await load(third.lake, 4);
+    expect(await keysOf(third.lake)).toEqual(['1', '2', '3', '4']);
+    expect(third.faults).toEqual([]);
   });
 
   test('no request lists the bucket', async () => {

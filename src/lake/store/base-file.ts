@@ -78,7 +78,9 @@ export interface BaseFile {
 
 /** Its rows, in parts. @throws store-corrupt when it ends early */
 export async function* baseRows({ path, store, key, rowsAt }: BaseFile): AsyncGenerator<readonly Change[], void> {
-  const rows = createReadStream(path, { start: rowsAt }).pipe(createGunzip());
+  const rows = createReadStream(path, { start: rowsAt, highWaterMark: chunkBytes }).pipe(
+    createGunzip({ chunkSize: chunkBytes }),
+  );
   let held: Buffer = Buffer.alloc(0);
   try {
     for await (const chunk of rows as AsyncIterable<Buffer>) {

@@ -50,6 +50,7 @@ import {
   baseKey,
   encodeSegment,
   getSegment,
+  newestBaseKey,
   type SegmentHead,
   segmentKey,
   segmentsAhead,
@@ -607,6 +608,7 @@ class LakeCopy implements LakeStore {
       await this.settled();
       await this.bucket.putFile(baseKey(segment), path);
       killPoint('store: base put');
+      await this.bucket.put(newestBaseKey, Buffer.from(String(segment)));
       this.baseBytes = statSync(path).size;
       await this.pruner.madeBase(segment);
     } finally {

@@ -15,11 +15,19 @@ import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import type { Id } from '../lake.types.ts';
-import { encodeHead, headBytes, type LogPlace, newIdentity, noDigest, segmentBytesUnit } from '../log/format.ts';
+import {
+  encodeHead,
+  type FileHead,
+  headBytes,
+  type LogPlace,
+  newIdentity,
+  noDigest,
+  segmentBytesUnit,
+} from '../log/format.ts';
 import { allRows, writeBase } from '../log/base.ts';
 import { baseFolder, logBegin, logFolder, logRecords, segmentPath } from '../log/reader.ts';
 import { wereClosed } from '../repair/recovery.ts';
-import { RowWriter, tablesFolder } from '../repair/replay.ts';
+import { basesOf, RowWriter, tablesFolder } from '../repair/replay.ts';
 import { Environment } from '../tables/environment.ts';
 import { hasTables } from '../tables/head.ts';
 import { probeTables } from '../tables/probe.ts';
@@ -121,7 +129,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
     const lake = begun.identity.lake.toString('hex');
     if (lake !== newest.head.lake)
       throw new LakeError('store-strange', { store: bucket.name, directory, lake: newest.head.lake, own: lake });
-    if (digestAt(directory, newest.head.last) === newest.head.digest) {
+    if (digestAt(directory, newest.head.last) === newest.head.digest && (await isUsable(directory, begun))) {
       if (state.missing !== undefined)
         options.noted(`${bucket.name} has lost ${segmentKey(state.missing)}, which the folder makes good by a base`);
       const isWhole = !lacksBase && state.missing === undefined;
@@ -144,6 +152,14 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
   const { opened } = await makeFolderFrom(options, state);
   return { before: newest.head, ...opened };
 };
+/**
+ * A folder that was made from a bucket gets its base when it is open: until then what its tables lose only the bucket
+ * has.
+ */
+const isUsable = async (directory: string, { hasBase }: FileHead): Promise<boolean> =>
+  !hasBase || basesOf(directory).own.length > 0 || areSound(tablesFolder(directory));
+const areSound = async (folder: string): Promise<boolean> =>
+  hasTables(folder) && (wereClosed(folder) || (await probeTables(folder)).faults.length === 0);
 /** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
 export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
   const { tip } = await openBucketLake({ bucket, directory, noted: () => undefined });
@@ -266,7 +282,7 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
 };
 const knownTip = async (directory: string): Promise<FollowedTip | undefined> => {
   const folder = tablesFolder(directory);
-  if (!hasTables(folder) || !(wereClosed(folder) || (await probeTables(folder)).faults.length === 0)) return undefined;
+  if (!(await areSound(folder))) return undefined;
   const tables = openIndex(folder);
   try {
     tables.checkVersion(directory);
@@ -311,7 +327,8 @@ const makeFolderFrom = async (options: OpenOptions, state: BucketState): Promise
     await environment.close();
     rmSync(join(directory, 'store.base'), { force: true });
   }
-  if (!options.follows) await writeOwnBase(made);
+  // A service writes it when the lake is open.
+  if (!options.follows && !options.writer) await writeOwnBase(made);
   if (own && !maker.knowsOwn)
     noted(
       `the folder's log ended at record ${own.number}, which the bucket does not have: nobody was told that it is done; it is kept in ${divergedFolder(directory)}`,

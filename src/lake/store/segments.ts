@@ -4,6 +4,7 @@
  *
  * - Segment: magic (8, another one if it skips numbers), length of the head u32, head (JSON), then of each record: length u32, changes (log/changes.ts);
  *   SHA-256 of all that. Numbers are little-endian.
+ * - `base/newest`: the number of a base, in decimal digits.
  * - Base: magic (8), length of the head u32, head, then gzip of: length u32 and changes of each part, at the end a
  *   length of 2^32 - 1.
  *
@@ -72,6 +73,8 @@ export const lastNumber = ({ segment, skips = 0 }: Pick<SegmentHead, 'segment' |
 const digits = 16;
 export const segmentKey = (segment: number): string => `log/${String(segment).padStart(digits, '0')}`;
 export const baseKey = (segment: number): string => `base/${String(segment).padStart(digits, '0')}`;
+/** Has the number of the newest base, as text: what is asked for by its key is never as old as a listing may be. */
+export const newestBaseKey = 'base/newest';
 /** The number in such a key. */
 export const numberOf = (key: string): number => {
   const text = /\/(\d{16})$/.exec(key)?.[1];
@@ -141,10 +144,10 @@ export interface BucketState {
 /** Looks for the newest segment: bases are listed, segments are asked for by number. */
 export const findTip = async (bucket: Bucket): Promise<BucketState> => {
   for (;;) {
-    const bases = await listBases(bucket);
+    const bases = await knownBases(bucket);
     const last = await endOfLog(bucket, bases.at(-1) ?? 0);
     // Either listing may be old: what it names last may be gone, and segments behind it with it.
-    const listed = [...new Set([...bases, ...(await listBases(bucket))])].sort((a, b) => a - b);
+    const listed = ascending([...bases, ...(await knownBases(bucket))]);
     const base = listed.at(-1) ?? 0;
     if (base > last) continue;
     const gap = await firstGap(bucket, base, last);
@@ -195,11 +198,16 @@ export const isBegun = async (bucket: Bucket, absent: number, last: number): Pro
   const later = await Promise.all(Array.from({ length: last - absent }, (_, i) => getSegment(bucket, absent + 1 + i)));
   return later.every((each) => !each || (each.head.known ?? each.head.segment - 1) < absent);
 };
-const listBases = async (bucket: Bucket): Promise<readonly number[]> => {
+/** Those that a listing has, and the newest one. */
+const knownBases = async (bucket: Bucket): Promise<readonly number[]> => {
   const numbers: number[] = [];
   for await (const { key } of bucket.list('base/')) if (numberOf(key) > 0) numbers.push(numberOf(key));
-  return numbers.sort((a, b) => a - b);
+  const newest = Number((await bucket.get(newestBaseKey))?.toString('latin1') ?? 0);
+  // Its writer may have been overtaken, and others have removed it.
+  if (newest > (numbers.at(-1) ?? 0) && (await bucket.head(baseKey(newest))) !== undefined) numbers.push(newest);
+  return ascending(numbers);
 };
+const ascending = (numbers: readonly number[]): readonly number[] => [...new Set(numbers)].sort((a, b) => a - b);
 /** Behind a base no `segmentsAhead` numbers in a row are free before the end. */
 const endOfLog = async (bucket: Bucket, known: number): Promise<number> => {
   const isBefore = async (segment: number): Promise<boolean> => {

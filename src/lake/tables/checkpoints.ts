@@ -88,8 +88,9 @@ export class Checkpoints {
     this.baseBytes = bytesOfBases(directory);
   }
 
-  /** Gives up what is being written. */
+  /** Gives up what is being written, unless the log needs it. */
   async close(): Promise<void> {
+    if (!this.isCovered) await this.writing;
     this.ended = true;
     await this.writing;
   }
