@@ -638,12 +638,8 @@ const shortened = (parameters: ErrorParameters): ErrorParameters =>
       )
     : parameters;
 
-declare global {
-  interface ErrorConstructor {
-    /** Frames that a stack holds: of V8, and so not known where browsers are. */
-    stackTraceLimit: number;
-  }
-}
+/** How many frames a stack holds: V8's, and so not known to the types of browsers. */
+const framesOption = 'stackTraceLimit';
 
 /**
  * A request that cannot be done: a row of the table with its parameters filled in. `details` goes into the error body
@@ -668,10 +664,10 @@ export class LakeError extends Error {
     const text = row.text.replace(/\{(\w+)\}/g, (whole, name: string) =>
       name in parameters ? String(parameters[name]) : whole,
     );
-    const { stackTraceLimit } = Error;
-    if (row.traceless) Error.stackTraceLimit = 0;
+    const frames: unknown = Reflect.get(Error, framesOption);
+    if (row.traceless) Reflect.set(Error, framesOption, 0);
     super(options.within === undefined ? text : `${options.within}: ${text}`, { cause: options.cause });
-    Error.stackTraceLimit = stackTraceLimit;
+    Reflect.set(Error, framesOption, frames);
     this.name = 'LakeError';
     this.code = code;
     this.parameters = parameters;

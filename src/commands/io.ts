@@ -1,6 +1,13 @@
 /** The surroundings of a command. */
 import { fstatSync } from 'node:fs';
-import type { ProgressTerminal } from './progress.ts';
+
+/** What a line needs of the terminal behind standard error. */
+export interface ProgressTerminal {
+  readonly columns: () => number;
+  /** Default: as many as there are lines. */
+  readonly rows?: () => number;
+  readonly color: boolean;
+}
 
 /** What a command sees of its surroundings; tests give their own. */
 export interface CommandIo {

@@ -4,15 +4,7 @@
  *
  * Invariant: whoever writes to the terminal in between takes the lines away first (`aside`).
  */
-import type { CommandIo } from './io.ts';
-
-/** What a line needs of the terminal behind standard error. */
-export interface ProgressTerminal {
-  readonly columns: () => number;
-  /** Default: as many as there are lines. */
-  readonly rows?: () => number;
-  readonly color: boolean;
-}
+import type { CommandIo, ProgressTerminal } from './io.ts';
 
 /** What can be told. `total`: of bytes, where it is known. */
 export interface ProgressState {

@@ -2,7 +2,7 @@
  * Who asks the catalogue, and which tables they see: those of pools that they may read, and of these those that their
  * token is for. Without access control everybody sees all.
  */
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServeConfig } from '../../config/serve.ts';
 import { LakeError } from '../../errors.ts';
 import type { IcebergCatalogue, IcebergTable } from '../../iceberg/catalogue.types.ts';
@@ -41,6 +41,17 @@ export const icebergService = (
   const credentials = new KnownCredentials(seals);
   return { catalogue, seals, credentials, tokenMs: icebergTokenMs, clock, publicUrl: icebergUrl };
 };
+
+/** A request to the bucket. `pool`: the table that it may read; undefined: all. */
+export interface FileCall {
+  readonly service: Service;
+  readonly iceberg: IcebergService;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly query: ReadonlyMap<string, readonly string[]>;
+  readonly pool: string | undefined;
+  readonly audit: AuditTrail | undefined;
+}
 
 /** Somebody; without access control nobody in particular. */
 export interface Caller {

@@ -18,22 +18,11 @@ import { paceOf } from '../connections/pace.ts';
 import { logCutAnswer } from '../log-fault.ts';
 import { sendChunks } from '../reply.ts';
 import type { Service } from '../route.ts';
-import { type IcebergService, poolId, sees } from './callers.ts';
+import { type FileCall, type IcebergService, poolId, sees } from './callers.ts';
 import { answerBucket } from './listing.ts';
 import { lakeName } from './names.ts';
 import { notedSigner, signerOf } from './signers.ts';
 import { bucketParameters, filesRoot, percentDecoded, type Target } from './targets.ts';
-
-/** A request to the bucket. `pool`: the table that it may read; undefined: all. */
-export interface FileCall {
-  readonly service: Service;
-  readonly iceberg: IcebergService;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-  readonly query: ReadonlyMap<string, readonly string[]>;
-  readonly pool: string | undefined;
-  readonly audit: AuditTrail | undefined;
-}
 
 /** Answers a request to the bucket. @throws LakeError */
 export const answerFiles = async (

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { LakeError } from '../../errors.ts';
 import type { IcebergCatalogue, IcebergEntry } from '../../iceberg/catalogue.types.ts';
 import { sendText } from '../reply.ts';
-import type { FileCall } from './files.ts';
+import type { FileCall } from './callers.ts';
 import { lakeName } from './names.ts';
 import { s3Namespace, xml } from './xml.ts';
 
