@@ -511,8 +511,8 @@ const answerRow = async (
 ): Promise<unknown> => {
   const { config, access, originRules: rules } = service;
   const { headers } = request;
-  // What caches keep is chosen by the format that was asked for; also errors are.
-  reply.header('vary', row.method === 'GET' && !row.open ? 'Origin, Accept' : 'Origin');
+  // Caches keep answers by address for the format that was asked for, errors too.
+  reply.header('vary', row.formatParameter ? 'Origin, Accept' : 'Origin');
   if (headers.origin) reply.headers(corsHeaders(rules, headers.origin));
   if (!row.open && service.closing()) throw new LakeError('service-closing');
   checkSource(rules, row, headers);
