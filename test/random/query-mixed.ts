@@ -174,6 +174,14 @@ export class MixedTexts {
           () => `date_diff('day', ${table}.t, timestamp '2011-02-12 01:00:00')`,
           () => `ascii(${next('text')})`,
           () => `cast(${next('bool')} as int)`,
+          () => `width_bucket(${next('float')}, 0, 10, ${count + 2})`,
+          () => `strpos(${next('text')}, ${next('text')})`,
+          () => `gcd(${next()}, ${next()})`,
+          () => `list_min(${table}.l)`,
+          () => `len(list_filter(${table}.l, lambda e: e > ${next()}))`,
+          () => `date_diff('hour', ${table}.t, date_trunc('month', ${table}.t))`,
+          () => `try_cast(${next('text')} as int)`,
+          () => `(${next()} // nullif(${next()}, 0))`,
         ])();
       case 'float':
         return this.pick([
@@ -182,6 +190,10 @@ export class MixedTexts {
           () => `cast(${next('int')} as double)`,
           () => `${this.pick(['floor', 'ceil', 'abs', 'round'])}(${next()})`,
           () => `(${next()} / 4.0::double)`,
+          () => `sqrt(abs(${next()}))`,
+          () => `round(${next()}, 1)`,
+          () => `coalesce(try_cast(${next('text')} as double), ${next()})`,
+          () => `epoch(${table}.t)`,
         ])();
       case 'text':
         return this.pick([
@@ -197,6 +209,15 @@ export class MixedTexts {
           () => `substring(${next()}, ${count}, 2)`,
           () => `cast(${next('int')} as varchar)`,
           () => `translate(${next()}, 'ab', 'ba')`,
+          () => `regexp_replace(${next()}, '[ab]+', '<\\\\0>', 'g')`,
+          () => `regexp_extract(${next()}, '(a)(b?)', ${count - 1})`,
+          () => `rpad(${next()}, ${count + 2}, '+')`,
+          () => `md5(${next()})`,
+          () => `array_to_string(${table}.l, '-')`,
+          () => `array_to_string(string_split(${next()}, 'a'), '|')`,
+          () => `strftime(${table}.t, '%Y-%m-%d')`,
+          () => `dayname(${table}.t)`,
+          () => `chr(65 + abs(${this.leaf('int')}) % 26)`,
         ])();
       case 'bool':
         return this.predicate(depth);
@@ -225,6 +246,14 @@ export class MixedTexts {
       () => `(${next('text')} ${this.pick(['in', 'not in'])} ('a', ${this.leaf('text')}))`,
       () => `(${table}.r is ${not}null)`,
       () => `list_contains(${table}.l, 2)`,
+      () => `(${this.column('int')} > ${next('int')} is ${not}null)`,
+      () => `(${next('int')} ${this.pick(['= any', '<> all', '< any', '>= all'])} (array[1, ${this.leaf('int')}, 4]))`,
+      () => `(${not}(coalesce(${next('int')}, 1), coalesce(${next('text')}, 'a')) in ((1, 'a'), (2, ''), (0, 'b')))`,
+      () => `regexp_matches(${next('text')}, '^[ab]')`,
+      () => `(${next('text')} ilike 'A%')`,
+      () => `(${next('text')} similar to '(a|b)+')`,
+      () => `list_has_any(${table}.l, [1, 3])`,
+      () => `(${table}.t > timestamp '2011-01-01' - interval (${this.random.below(3)}) month)`,
     ])();
   }
 
@@ -341,6 +370,17 @@ export class MixedTexts {
         () => `avg(${this.expr('int', 1)})`,
         () => `count(*) filter (where ${this.predicate(1)})`,
         () => `bool_or(${this.predicate(1)})`,
+        () => `bool_and(${this.predicate(1)})`,
+        () => `${this.pick(['stddev', 'var_pop', 'median'])}(${this.expr('float', 1)})`,
+        () => `quantile_cont(${this.expr('float', 1)}, 0.25)`,
+        () => {
+          const text = this.expr('text', 1);
+          return `string_agg(${text}, '-' order by ${text})`;
+        },
+        () => `bit_xor(${this.expr('int', 1)})`,
+        () => `len(array_agg(${this.expr('int', 1)}))`,
+        () => `sum(${this.expr('float', 1)}) filter (where ${this.predicate(1)})`,
+        () => `product(${this.expr('int', 0)})`,
       ])();
     const outputs = [...keys, call(), ...(this.chance(2) ? [call()] : [])];
     const having = keys.length > 0 && this.chance(4) ? ` having ${call()} is ${this.pick(['', 'not '])}null` : '';
