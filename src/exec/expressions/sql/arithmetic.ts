@@ -11,9 +11,9 @@ import { type Vector, constant, flatten, numbers, valueAt } from '../../../vecto
 import { supText } from '../../../vectors/sup/print.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { apply, type Kernel } from '../apply.ts';
+import { listFrom } from '../construct.ts';
 import { arithmetic, overflow } from '../arithmetic.ts';
 import { errors, inner, overlay, wrapErrors } from '../rows.ts';
-import { isArray, sqlConcat } from './concat.ts';
 import { mayHaveSpans, spanArithmetic } from './span-arithmetic.ts';
 
 /**
@@ -46,7 +46,17 @@ export const sqlArithmetic = (
 
 /** The sum of two lists has the elements of both. */
 const listSum: Kernel = (sides, length) =>
-  sides.every(isArray) ? sqlConcat(sides, length) : arithmetic('+', sides[0]!, sides[1]!, length, undefined, true);
+  sides.every(isArray)
+    ? listFrom(
+        'array',
+        sides.map((values) => ({ spread: true, values })),
+        length,
+      )
+    : arithmetic('+', sides[0]!, sides[1]!, length, undefined, true);
+const isArray = (v: Vector): boolean => {
+  const of = inner(v);
+  return of.form === 'list' && of.type.kind === 'array';
+};
 const mayHaveLists = (v: Vector): boolean => {
   switch (v.form) {
     case 'list':

@@ -7,7 +7,7 @@ import { sqlTypeOfName } from '../../../query/sql/types.ts';
 import { inner, namesOf } from '../rows.ts';
 import { sqlCastVector } from './cast.ts';
 
-export const isArray = (v: Vector): boolean => {
+const isArray = (v: Vector): boolean => {
   const i = inner(v);
   return i.form === 'list' && i.type.kind === 'array';
 };

@@ -3,8 +3,7 @@
  * and ALL. None of their words is reserved.
  */
 import type { BinaryOperator, CallExpr, Expr, LambdaNode, NameNode, QuantifiedExpr } from '../../ast.ts';
-import { parseExpr } from '../expressions.ts';
-import { parseSqlForm } from './forms.ts';
+import { parseExpr, parsePostfixExpr } from '../expressions.ts';
 import { parseEnclosedQuery } from '../primaries.ts';
 import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
@@ -126,7 +125,7 @@ const parseQuantifiedList = (s: Scanner, left: Expr, op: BinaryOperator): Expr |
 const parseEnclosedList = (s: Scanner): Expr | undefined => {
   const isEnclosed = s.takeNext('(');
   s.skip();
-  const list = isEnclosed ? parseExpr(s) : parseSqlForm(s);
+  const list = isEnclosed ? parseExpr(s) : parsePostfixExpr(s);
   return list !== undefined && (!isEnclosed || s.takeNext(')')) ? list : undefined;
 };
 const reduction = (left: Expr, op: BinaryOperator, list: Expr, all: boolean, end: number): CallExpr => {
