@@ -1,5 +1,5 @@
 /** `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick`, `reset` and `transaction`, each against a running service. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -20,6 +20,8 @@ afterAll(async () => {
 });
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
+/** All that was printed. */
+let printed = '';
 /** What a command prints. */
 const run = async (name: VersionCommand, ...argv: readonly string[]): Promise<string> => {
   const out: Uint8Array[] = [];
@@ -29,6 +31,7 @@ const run = async (name: VersionCommand, ...argv: readonly string[]): Promise<st
     stdoutIsTerminal: false,
     write: (chunk) => {
       out.push(chunk.slice());
+      printed += Buffer.from(chunk).toString();
       return Promise.resolve();
     },
     complain: () => undefined,
@@ -95,6 +98,65 @@ test('of a pool with an identity diff tells the fields that changed', async () =
   } finally {
     await pool.setIdentity([]);
   }
+});
+
+describe('records in conflict', () => {
+  /** Three of them, whose keys are of other types, beside one that both sides changed apart. */
+  const conflicting = async (name: string) => {
+    const own = await connect(service.address).createPool(name, { keys: [['ts']] });
+    await own.setIdentity([['id']]);
+    const main = own.branch('main');
+    await main.load('{ts:1,id:1,a:0,b:0} {ts:1,id:1.,a:0} {ts:1,id:"x",a:0} {ts:1,id:4,a:0,b:0}');
+    const kid = await own.createBranch('kid', await main.tip());
+    await main.update('id!=4', 'a:=1');
+    await kid.update('id!=4', 'a:=2');
+    await main.update('id==4', 'a:=1');
+    await kid.update('id==4', 'b:=2');
+    return { own, main };
+  };
+  const rows = async (own: Pool): Promise<string> => {
+    const lake = connect(service.address);
+    const found = lake.query<string>(`from ${JSON.stringify(own.pool)} | values f"{is(id,<float64>)} {id} {a}"`);
+    const texts: string[] = [];
+    for await (const text of found) texts.push(text);
+    return texts.sort().join(', ');
+  };
+
+  test('are listed and settled by the command: single ones, then fields, then a side', async () => {
+    const { own, main } = await conflicting('settled-by-command');
+    const of = (...argv: readonly string[]): Promise<string> =>
+      run(argv[0] as VersionCommand, ...argv.slice(1), '-use', own.pool);
+    await expect(of('merge', 'kid')).rejects.toThrow('records in conflict');
+    printed = '';
+    await expect(of('merge', 'kid', '-dryrun', '-fields')).rejects.toThrow('records in conflict');
+    expect(printed.split('\n').sort()).toEqual([
+      '',
+      '! {key:{id:"x"},base:{ts:1,id:"x",a:0},ours:{ts:1,id:"x",a:1},theirs:{ts:1,id:"x",a:2}}',
+      '! {key:{id:1.},base:{ts:1,id:1.,a:0},ours:{ts:1,id:1.,a:1},theirs:{ts:1,id:1.,a:2}}',
+      '! {key:{id:1},base:{ts:1,id:1,a:0,b:0},ours:{ts:1,id:1,a:1,b:0},theirs:{ts:1,id:1,a:2,b:0}}',
+    ]);
+    expect(await of('merge', 'kid', '-dryrun', '-fields', '-resolve', 'ours')).toMatch(/records added/);
+    await expect(of('merge', 'kid', '-resolve', 'mine')).rejects.toThrow('bad value for -resolve: "mine"');
+    await expect(of('merge', 'kid', '-settle', '{key:{id:9},take:"ours"}')).rejects.toThrow('is not in conflict');
+    const settle = ['-settle', '{key:{id:1.},take:"theirs"}', '-settle', '{key:{id:"x"},value:{ts:1,id:"x",a:7}}'];
+    const merged = (await of('merge', 'kid', '-fields', '-resolve', 'ours', ...settle)).trim();
+    expect(merged).toBe(await main.tip());
+    expect(await rows(own)).toBe('false 1 1, false 4 1, false x 7, true 1 2');
+  });
+
+  test('are settled by the client', async () => {
+    const { own, main } = await conflicting('settled-by-client');
+    const { recordConflicts } = await main.previewMerge('kid', { fields: true });
+    expect(recordConflicts?.count).toBe(3);
+    const settle = [
+      { key: { id: 1 }, take: 'theirs' },
+      { key: { id: 'x' }, value: null },
+    ] as const;
+    expect((await main.previewMerge('kid', { fields: true, settle })).recordConflicts?.count).toBe(1);
+    expect((await main.previewMerge('kid', { fields: true, settle, resolve: 'ours' })).error).toBeUndefined();
+    await main.merge('kid', { fields: true, settle, resolve: 'ours' });
+    expect(await rows(own)).toBe('false 1 2, false 4 1, true 1 1');
+  });
 });
 
 test('what a command lacks is told', async () => {

@@ -205,11 +205,13 @@ export interface CombineOptions extends WriteOptions {
   /** Records whose fields the sides changed apart are put together. */
   readonly fields?: boolean;
   readonly resolve?: 'ours' | 'theirs';
-  /** Of single records: by a side or a value, null taking it away. */
-  readonly settle?: readonly (
-    | { readonly key: object; readonly take: 'ours' | 'theirs' | 'base' }
-    | { readonly key: object; readonly value: unknown }
-  )[];
+  /** Of single records: by a side or a value, null taking it away; or SUP text of a list of these. */
+  readonly settle?:
+    | string
+    | readonly (
+        | { readonly key: object; readonly take: 'ours' | 'theirs' | 'base' }
+        | { readonly key: object; readonly value: unknown }
+      )[];
 }
 /** How the body of a load is to be read. */
 export interface LoadOptions extends WriteOptions {
@@ -656,14 +658,14 @@ export class Branch {
   previewUpdate(where: string, put: string): Promise<Preview> {
     return this.#preview(['update'], jsonBody({ where, put }));
   }
-  previewMerge(child: string): Promise<Preview> {
-    return this.#preview(['merge', child]);
+  previewMerge(child: string, options: CombineOptions = {}): Promise<Preview> {
+    return this.#preview(['merge', child], ruleOf(options));
   }
-  previewPick(commit: string): Promise<Preview> {
-    return this.#preview(['pick', commit]);
+  previewPick(commit: string, options: CombineOptions = {}): Promise<Preview> {
+    return this.#preview(['pick', commit], ruleOf(options));
   }
-  previewRevert(commit: string): Promise<Preview> {
-    return this.#preview(['revert', commit]);
+  previewRevert(commit: string, options: CombineOptions = {}): Promise<Preview> {
+    return this.#preview(['revert', commit], ruleOf(options));
   }
   /** Puts data objects together into new ones. */
   compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
@@ -674,19 +676,18 @@ export class Branch {
     return this.#combine('revert', commit, options);
   }
   #combine(verb: string, what: string, options: CombineOptions): Promise<Committed> {
-    const { fields, resolve, settle } = options;
-    return this.#write([verb, what], options, {
-      query: { fields: fields ? 'T' : undefined, resolve },
-      ...(settle && supBody(supText({ settle }))),
-    });
+    return this.#write([verb, what], options, ruleOf(options));
   }
 
-  async #preview(path: readonly string[], request?: Pick<RequestOptions, 'body' | 'headers'>): Promise<Preview> {
+  async #preview(
+    path: readonly string[],
+    { query, ...request }: Pick<RequestOptions, 'body' | 'headers' | 'query'>,
+  ): Promise<Preview> {
     return renamed<Preview>(
       await this.#requests.json({
         method: 'POST',
         path: [...this.#path(), ...path],
-        query: { dryrun: 'T' },
+        query: { ...query, dryrun: 'T' },
         ...request,
       }),
     );
@@ -715,6 +716,11 @@ export class Branch {
     return made;
   }
 }
+
+const ruleOf = ({ fields, resolve, settle }: CombineOptions): Pick<RequestOptions, 'body' | 'headers' | 'query'> => ({
+  query: { fields: fields ? 'T' : undefined, resolve },
+  ...(settle && supBody(typeof settle === 'string' ? `{settle:${settle}}` : supText({ settle }))),
+});
 
 const looked = (
   requests: Requests,

@@ -2,7 +2,7 @@
  * `lake log`, `diff`, `branch`, `tag`, `merge`, `revert`, `pick` and `reset`: versions of a pool of a running service, as one
  * types them for files. They ask the service by the typed client.
  */
-import { type Branch, type Committed, type Lake, type Pool, connect } from '../client/client.ts';
+import { type Branch, type CombineOptions, type Lake, type Pool, connect } from '../client/client.ts';
 import { nameText } from '../client/types.ts';
 import type { Time } from '../client/values.ts';
 import { optionsText } from '../config/help.ts';
@@ -17,6 +17,7 @@ import {
   revertOptions,
   tagOptions,
 } from '../config/tables.ts';
+import { conflictLines } from './conflicts.ts';
 import type { CommandIo } from './io.ts';
 import { noAnswer, serviceOf } from './load/service.ts';
 
@@ -29,6 +30,8 @@ interface Asked {
   readonly rest: readonly string[];
   readonly print: (line: string) => Promise<void>;
   readonly io: CommandIo;
+  /** A request in the service's own words, answered as SUP. */
+  readonly askSup: (path: readonly string[], query: URLSearchParams, body: string | undefined) => Promise<string>;
 }
 interface Command {
   readonly options: readonly OptionRow[];
@@ -100,28 +103,64 @@ const tags = async ({ pool, branch, values, rest: [name, revision = branch.name]
   else await print(`${(await pool.createTag(name, await commitOf(pool, revision))).commit} ${name}`);
 };
 
-const merge = async ({ branch, values, rest: [child = ''], print }: Asked): Promise<void> =>
-  told(print, values['dryrun'] === true ? branch.previewMerge(child) : branch.merge(child, noteOf(values)));
-const revert = async ({ branch, values, rest: [commit = ''], print }: Asked): Promise<void> =>
-  told(print, values['dryrun'] === true ? branch.previewRevert(commit) : branch.revert(commit, noteOf(values)));
-const pick = async ({ branch, values, rest: [commits = ''], print }: Asked): Promise<void> =>
-  told(print, values['dryrun'] === true ? branch.previewPick(commits) : branch.pick(commits, noteOf(values)));
+const merge = (asked: Asked): Promise<void> => combine(asked, 'merge', 'previewMerge');
+const revert = (asked: Asked): Promise<void> => combine(asked, 'revert', 'previewRevert');
+const pick = (asked: Asked): Promise<void> => combine(asked, 'pick', 'previewPick');
+/** The commit, or what it would be and the records in conflict. @throws what refuses it */
+const combine = async (
+  asked: Asked,
+  verb: 'merge' | 'revert' | 'pick',
+  preview: 'previewMerge' | 'previewRevert' | 'previewPick',
+): Promise<void> => {
+  const {
+    branch,
+    values,
+    rest: [what = ''],
+    print,
+  } = asked;
+  const rule = ruleOf(values);
+  if (values['dryrun'] !== true) return print((await branch[verb](what, { ...noteOf(values), ...rule })).commit);
+  const { error, recordsAdded, recordsRemoved, recordConflicts } = await branch[preview](what, rule);
+  if ((recordConflicts?.count ?? 0) > 0) await tellConflicts(asked, { verb, what, rule });
+  if (error !== undefined) throw new Error(error);
+  return print(`${recordsAdded} records added, ${recordsRemoved} removed`);
+};
+/** All of them, a line each: types of keys are those that `-settle` takes. */
+const tellConflicts = async (
+  { askSup, pool, branch, print }: Asked,
+  { verb, what, rule }: { readonly verb: string; readonly what: string; readonly rule: Rule },
+): Promise<void> => {
+  const { fields, resolve, settle } = rule;
+  const path = ['pool', pool.pool, 'branch', branch.name, verb, what];
+  for (let offset = 0, count = 1; offset < count; offset += conflictsOfPage) {
+    const page = { dryrun: 'T', offset: String(offset), limit: String(conflictsOfPage) };
+    const query = new URLSearchParams({ ...page, ...(fields && { fields: 'T' }), ...(resolve && { resolve }) });
+    const found = conflictLines(await askSup(path, query, settle && `{settle:${settle}}`));
+    for (const line of found.lines) await print(`! ${line}`);
+    count = found.count;
+  }
+};
+/** What a page holds at most. */
+const conflictsOfPage = 1000;
+const ruleOf = (values: Asked['values']): Rule => {
+  const settled = values['settle'] as readonly string[];
+  const resolve = values['resolve'] as string;
+  if (resolve !== '' && resolve !== 'ours' && resolve !== 'theirs')
+    throw new ConfigError(`bad value for -resolve: ${JSON.stringify(resolve)} (ours or theirs)`);
+  return {
+    ...(values['fields'] === true && { fields: true }),
+    ...(resolve !== '' && { resolve }),
+    ...(settled.length > 0 && { settle: `[${settled.join(',')}]` }),
+  };
+};
+type Rule = Pick<CombineOptions, 'fields' | 'resolve'> & { readonly settle?: string };
+
 const reset = async ({ pool, branch, values, rest: [revision = ''], print }: Asked): Promise<void> => {
   const ifMatch = values['if'] as string;
   const { commit } = await branch.reset(await commitOf(pool, revision), ifMatch === '' ? {} : { ifMatch });
   await print(`${commit} ${branch.name}`);
 };
 
-/** The commit, or what it would be. @throws what refuses it */
-const told = async (
-  print: Asked['print'],
-  made: Promise<Committed> | ReturnType<Branch['previewMerge']>,
-): Promise<void> => {
-  const answer = await made;
-  if ('commit' in answer) return print(answer.commit);
-  if (answer.error !== undefined) throw new Error(answer.error);
-  return print(`${answer.recordsAdded} records added, ${answer.recordsRemoved} removed`);
-};
 const noteOf = (values: Asked['values']): { readonly author?: string; readonly message?: string } => {
   const { user: author, message } = values as Readonly<Record<string, string>>;
   return { ...(author !== '' && { author }), ...(message !== '' && { message }) };
@@ -174,6 +213,17 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     ...(token !== '' && { token }),
   });
   const asked = lake.pool(pool);
+  const askSup: Asked['askSup'] = async (path, query, body) => {
+    const url = new URL(`/${path.map(encodeURIComponent).join('/')}?${query.toString()}`, service);
+    const headers = {
+      accept: 'application/x-sup',
+      'content-type': 'application/x-sup',
+      ...(token !== '' && { authorization: `Bearer ${token}` }),
+    };
+    const response = await fetch(url, { method: 'POST', headers, ...(body !== undefined && { body }) });
+    if (!response.ok) throw new Error(await response.text());
+    return response.text();
+  };
   await run({
     lake,
     pool: asked,
@@ -181,6 +231,7 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     values,
     rest,
     io,
+    askSup,
     print: (line) => io.write(Buffer.from(`${line}\n`)),
   });
   return 0;

@@ -1134,7 +1134,25 @@ const noteRows: readonly OptionRow[] = [
   { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
 ];
-const commitRows: readonly OptionRow[] = [...noteRows, dryRunRow];
+const commitRows: readonly OptionRow[] = [
+  ...noteRows,
+  dryRunRow,
+  { name: 'fields', type: 'switch', fallback: 'false', text: 'put records together whose fields were changed apart' },
+  {
+    name: 'resolve',
+    type: 'text',
+    fallback: '',
+    value: 'ours|theirs',
+    text: 'take this side of the records in conflict that nothing else settles',
+  },
+  {
+    name: 'settle',
+    type: 'list',
+    fallback: '',
+    value: 'SUP',
+    text: 'settle one record, as in {key:{id:7},take:"theirs"} or {key:{id:7},value:null}; may be repeated',
+  },
+];
 const deleteRow = (what: string): OptionRow => ({ name: 'd', type: 'switch', fallback: 'false', text: what });
 
 /** Options of `lake log`. */
