@@ -3,7 +3,7 @@
  * Those to a bucket are signed by it, and those for files of tables checked.
  *
  * - Path and parameters are signed as they are sent, and of the headers those that the signature lists.
- * - The library of AWS takes ten times as long, most of it for keys that are the same all day; tests hold the two together.
+ * - The library of AWS can sign, but not check, and takes 2.5 times as long (33 us beside 13); tests hold the two together.
  *
  * Source: AWS, Signature Version 4 signing process (Amazon S3 API reference, "Signature calculations for the
  * Authorization header").
