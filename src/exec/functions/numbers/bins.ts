@@ -86,7 +86,7 @@ const bucketOf = (x: number, low: number, high: number, count: number | bigint):
 export const bins: readonly FunctionRow[] = [
   ...rowsOf(
     'equi_width_bins(least, greatest, count, nice)',
-    'The upper bounds of so many bins of equal width, as an array; nice: of a width of 1, 2 or 5 times a power of ten, so that there may be more or fewer.',
+    'The upper bounds of `count` bins of equal width, as an array; nice: of a width of 1, 2 or 5 times a power of ten, so that there may be more or fewer.',
     byRow('equi_width_bins', ['value', 'value', 'integer', 'bool'], 'value', boundsOf),
     [
       ['select equi_width_bins(0,10,5,true) as r', '{r:[2,4,6,8,10]}'],
@@ -97,7 +97,7 @@ export const bins: readonly FunctionRow[] = [
   ),
   ...rowsOf(
     'width_bucket(n, low, high, count)',
-    'In which of so many bins of equal width between two bounds a number is, from 1 on: 0 below them, one more than there are from the upper bound on.',
+    'In which of `count` bins of equal width between two bounds a number is, from 1 on: 0 below them, one more than there are from the upper bound on.',
     byRow('width_bucket', ['number', 'number', 'number', 'integer'], 'integer', bucketOf),
     [
       ['select width_bucket(5.35,0.024,10.06,5) as r', '{r:3}'],
