@@ -81,6 +81,22 @@ interface Chunks {
 }
 
 /**
+ * The same chunks, when the first of them is there: what fails before it can be answered with its reason, in place of an
+ * answer that is cut off.
+ */
+export const begun = async (chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> => {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let first: IteratorResult<Uint8Array> | undefined = await iterator.next();
+  const next = async (): Promise<IteratorResult<Uint8Array>> => {
+    const held = first;
+    first = undefined;
+    return held ?? (await iterator.next());
+  };
+  const done: IteratorResult<Uint8Array> = { done: true, value: undefined };
+  return { [Symbol.asyncIterator]: () => ({ next, return: async () => (await iterator.return?.()) ?? done }) };
+};
+
+/**
  * Sends chunks as they come, no faster than the client takes them. A failure after the first byte ends the connection
  * without the last chunk, so that no client takes the body for whole; what came before it is still delivered to a
  * client that reads. Resolves when the answer has ended, however it did.

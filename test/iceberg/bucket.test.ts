@@ -60,6 +60,24 @@ describe('objects', () => {
     expect([status, headers.get('content-length'), body]).toEqual([200, String(sizes.get(keys[0]!)), '']);
   });
 
+  test('that cannot be read are answered with the reason, and cut off where some of it has been sent', async () => {
+    const fault = new LakeError('object-unread', { id: '0', place: 'block 0', fault: 'EIO: i/o error, read' });
+    const { catalogue } = iceberg;
+    try {
+      catalogue.unread = { after: 0, fault };
+      const { status, headers, body } = await ask(`/s3/lake/${keys[0]}`, {
+        signer: events,
+        headers: { range: 'bytes=1-4' },
+      });
+      expect([codeOf({ status, body }), body.includes('EIO: i/o error, read')]).toEqual(['500 InternalError', true]);
+      expect([headers.get('etag'), headers.get('content-range')]).toEqual([null, null]);
+      catalogue.unread = { after: 1, fault };
+      await expect(ask(`/s3/lake/${keys[0]}`, { signer: events })).rejects.toThrow();
+    } finally {
+      catalogue.unread = undefined;
+    }
+  });
+
   test('come in ranges, and a range beyond the end is none', async () => {
     const key = keys[0]!;
     const size = sizes.get(key)!;

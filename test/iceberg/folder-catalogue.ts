@@ -29,6 +29,12 @@ export interface Asked {
   readonly etag: string | undefined;
 }
 
+/** Files cannot be read behind so many bytes. */
+interface Unread {
+  readonly after: number;
+  readonly fault: Error;
+}
+
 /**
  * The fixture's tables. `tables`: others, with the fixture's files behind their ids, or those of `folder`.
  * `state.notReady`: renditions are being made.
@@ -39,7 +45,12 @@ export const folderCatalogue = (
     { pool: moviesId, name: 'movies' },
   ],
   folder = fixture,
-): IcebergCatalogue & { tablesNow: IcebergTable[]; readonly asked: Asked[]; fault: LakeError | undefined } => {
+): IcebergCatalogue & {
+  tablesNow: IcebergTable[];
+  readonly asked: Asked[];
+  fault: LakeError | undefined;
+  unread: Unread | undefined;
+} => {
   const file = (path: string): IcebergEntry => {
     const { size, mtime } = statSync(join(folder, path));
     const etag = createHash('sha256')
@@ -56,6 +67,7 @@ export const folderCatalogue = (
     tablesNow: [...tables],
     asked: [] as Asked[],
     fault: undefined as LakeError | undefined,
+    unread: undefined as Unread | undefined,
     tables: () => self.tablesNow,
     load: async (pool: string, { pin, etag }: { readonly pin?: string; readonly etag?: string }) => {
       self.asked.push({ pool, pin, etag });
@@ -82,7 +94,12 @@ export const folderCatalogue = (
       if (!existsSync(join(folder, path))) return undefined;
       return {
         ...file(path),
-        read: (start: number, end: number) => createReadStream(join(folder, path), { start, end: end - 1 }),
+        async *read(start: number, end: number) {
+          const { unread } = self;
+          const stop = Math.min(end, start + (unread?.after ?? Infinity));
+          if (stop > start) yield* createReadStream(join(folder, path), { start, end: stop - 1 });
+          if (unread) throw unread.fault;
+        },
       };
     },
     list: async (prefix: string, { after = '', max }: { readonly after?: string; readonly max: number }) =>

@@ -16,7 +16,7 @@ import { rangeOf } from '../bodies/ranges.ts';
 import { matchesTag } from '../bodies/tags.ts';
 import { paceOf } from '../connections/pace.ts';
 import { logCutAnswer } from '../log-fault.ts';
-import { sendChunks } from '../reply.ts';
+import { begun, sendChunks } from '../reply.ts';
 import type { Service } from '../route.ts';
 import { type FileCall, type IcebergService, poolId, sees } from './callers.ts';
 import { answerBucket } from './listing.ts';
@@ -114,12 +114,13 @@ const sendFile = async ({ service, request, reply }: FileCall, key: string, file
     throw new LakeError('s3-range', { range: range!, size: file.size });
   }
   const { start, end } = asked ?? { start: 0, end: file.size };
+  const chunks = method === 'HEAD' ? undefined : await begun(file.read(start, end));
   if (asked) reply.code(206).header('content-range', `bytes ${start}-${end - 1}/${file.size}`);
   const type = key.endsWith('.json') ? 'application/json' : 'application/octet-stream';
   reply.header('content-length', end - start).header('content-type', type);
-  if (method === 'HEAD') return reply.send();
+  if (!chunks) return reply.send();
   const pace = paceOf(request.raw, 'answer', service.config);
-  await sendChunks(reply, { chunks: file.read(start, end), pace }, type, (fault) => {
+  await sendChunks(reply, { chunks, pace }, type, (fault) => {
     logCutAnswer(service.log, request, reply, fault);
   });
   return reply;
