@@ -84,7 +84,7 @@ describe('messages become records', () => {
     const { syslog } = service.server;
     const { received, dropped } = structuredClone({ ...syslog!.figures, waitingBytes: 0 });
     const socket = await open();
-    socket.end(`${'x'.repeat(2000)}\nshort\n7 cut`);
+    socket.end(`${'x'.repeat(2000)}\nshort\n9 <34>cut`);
     await sendUdp('y'.repeat(2000));
     await soon(async () => {
       expect(syslog!.figures).toMatchObject({
