@@ -36,6 +36,10 @@ export const shortages: PartRun = async ({ folder, seeds, count, failed }) => {
   }
 };
 
+/** What is wrong with a table, or with what was answered about it. */
+const looked = (address: string, pool: string): Promise<string | undefined> =>
+  faultOfTable(address, pool).catch((fault: unknown) => (fault instanceof Error ? fault.message : String(fault)));
+
 /** What harmed requests may be answered with: the disk has a fault, or has no room. */
 const reasons = /object-(?:unwritten|unread|missing)|storage-full|E(?:IO|NOSPC|MFILE)|disk|no room/;
 
@@ -58,7 +62,8 @@ const faultOfRun = async (
         fault ??= `${answer.url} was answered ${answer.status}: ${text}`;
     });
     for (const pool of Object.values(courseTables)) {
-      const found = await faultOfTable(service.address, pool);
+      // The fault may strike in this look; then the table is right when it is asked for again.
+      const found = (await looked(service.address, pool)) && (await looked(service.address, pool));
       if (found !== undefined) fault ??= `${pool} in the same service: ${found}`;
     }
   } finally {
