@@ -49,7 +49,8 @@ import { addInspectSocket, feedPath, type InspectAdmission } from './inspect/soc
 import { connectStately } from './inspect/stately.ts';
 import { isLastAnswer } from './connections/linger.ts';
 import { startMetrics } from './metrics.ts';
-import { logFailure, logId } from './log-fault.ts';
+import { noteAnswered } from './answered.ts';
+import { logFailure } from './log-fault.ts';
 import { responseFormat, type ResponseFormat } from './bodies/negotiate.ts';
 import { corsHeaders, preflightHeaders, type OriginRules } from './connections/origin.ts';
 import { checkParameters } from './bodies/parameters.ts';
@@ -386,8 +387,7 @@ const addHooks = (
       routeOptions: { url: route = 'none' },
     } = request;
     const { statusCode: status, elapsedTime: ms } = reply;
-    metrics.answered({ method, route, status }, ms / 1000);
-    log.debug({ id: logId(request), method, route, status, ms: Math.round(ms) }, 'answered');
+    noteAnswered({ metrics, log }, { id: request.id, method, route, status, ms });
     if (tracing) tracing.answered(request, reply);
     done();
   });

@@ -8,6 +8,7 @@
  * - What does not know such texts takes them for the nearest float64 (`floatsOfTexts`), never for text.
  * - A text under that name that is no number, which a client may have sent, stays a text.
  */
+import { someForm } from './forms.ts';
 import { type Type, isFloat, isInteger, namedType, types } from './type.ts';
 import type { Data, Value } from './value.ts';
 import { type Vector, dataAt, dynamic, numbers } from './vector.ts';
@@ -148,24 +149,8 @@ export const longDecimals = (texts: readonly string[]): Vector => {
 };
 
 /** Whether rows could be long decimals: a quick look at the forms. */
-export const mayHaveLongDecimals = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'named':
-      return v.name === longDecimalName || mayHaveLongDecimals(v.inner);
-    case 'constant':
-      return mayHaveLongDecimals(v.inner);
-    case 'dictionary':
-      return mayHaveLongDecimals(v.values);
-    case 'selected':
-      return mayHaveLongDecimals(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveLongDecimals);
-    case 'union':
-      return v.members.some(mayHaveLongDecimals);
-    default:
-      return false;
-  }
-};
+export const mayHaveLongDecimals = (v: Vector): boolean =>
+  someForm(v, (of) => of.form === 'named' && of.name === longDecimalName);
 /** The same, in lists too. */
 export const mayHoldLongDecimals = (v: Vector): boolean => {
   switch (v.form) {

@@ -1,4 +1,5 @@
 /** Work on the parts of a vector that are of one form each, put back in place. */
+import { someForm } from '../../vectors/forms.ts';
 import { types } from '../../vectors/type.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import {
@@ -156,24 +157,7 @@ const mayHaveNames = (v: Vector): boolean => {
 };
 const endsInUnion = (v: Vector): boolean => v.form === 'union' || (v.form === 'named' && endsInUnion(v.inner));
 /** Whether rows could be unions, or named unions: a quick look at the forms. */
-export const mayHaveUnions = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'union':
-      return true;
-    case 'named':
-      return mayHaveUnions(v.inner);
-    case 'constant':
-      return mayHaveUnions(v.inner);
-    case 'dictionary':
-      return mayHaveUnions(v.values);
-    case 'selected':
-      return mayHaveUnions(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveUnions);
-    default:
-      return false;
-  }
-};
+export const mayHaveUnions = (v: Vector): boolean => someForm(v, ({ form }) => form === 'union');
 
 /**
  * Elements as they are taken out of a container: a union of its element type is removed, unions inside of that stay.

@@ -47,7 +47,7 @@ export const noteCommit = (reply: FastifyReply, commit: string): void => {
 };
 
 /** Refusals that an error says by itself. */
-export const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
+const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = {
   'auth-missing': 'token',
   'auth-invalid': 'token',
   'origin-foreign': 'origin',
@@ -59,6 +59,22 @@ export const refusals: Partial<Readonly<Record<ErrorCode, Refusal['lacks']>>> = 
   's3-token-invalid': 'token',
   's3-token-expired': 'token',
 };
+
+/** What an error says by itself of who asked; undefined: nothing. */
+export const refusalOf = (error: unknown): Refusal['lacks'] | undefined =>
+  error instanceof LakeError ? refusals[error.code] : undefined;
+
+/** What each line says of a request. `id`: as its header came, byte by byte. */
+export const entryOf = ({
+  id,
+  who,
+  ...of
+}: Pick<AuditEntry, 'who' | 'from' | 'method' | 'path' | 'status'> & { readonly id: string }): AuditEntry => ({
+  time: new Date().toISOString(),
+  request: Buffer.from(id, 'latin1').toString('utf8'),
+  ...(who !== undefined && { who }),
+  ...of,
+});
 
 /** `writes`: it may change the lake. */
 interface AuditedRoute {
@@ -133,7 +149,7 @@ export class AuditTrail {
   }
 
   #end(failure: unknown): void {
-    const lacks = failure instanceof LakeError ? refusals[failure.code] : undefined;
+    const lacks = refusalOf(failure);
     if (lacks) this.refused({ lacks });
     const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status;
     const commit = commits.get(this.#reply);
@@ -158,13 +174,14 @@ export class AuditTrail {
   ): void {
     const { id, ip, method } = this.#request;
     this.#write({
-      time: new Date().toISOString(),
-      request: Buffer.from(id, 'latin1').toString('utf8'),
-      ...(this.who && { who: this.who.name }),
-      from: ip,
-      method,
-      path: shownTarget(this.#request),
-      status,
+      ...entryOf({
+        id,
+        ...(this.who && { who: this.who.name }),
+        from: ip,
+        method,
+        path: shownTarget(this.#request),
+        status,
+      }),
       ...more,
     });
   }

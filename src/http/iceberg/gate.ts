@@ -8,10 +8,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LakeError } from '../../errors.ts';
-import { refusals } from '../access/audit.ts';
+import { entryOf, refusalOf } from '../access/audit.ts';
 import { checkSource } from '../admission.ts';
 import { checkHead } from '../bodies/head.ts';
-import { logId } from '../log-fault.ts';
+import { noteAnswered } from '../answered.ts';
 import { requestIdOf } from '../request-id.ts';
 import type { Service } from '../route.ts';
 import type { IcebergService } from './callers.ts';
@@ -81,21 +81,9 @@ const refuse = (
     'content-length': body.length,
   });
   response.end(body);
-  const seconds = (performance.now() - startedMs) / 1000;
-  service.metrics.answered({ method, route: filesRoot, status }, seconds);
-  service.log.debug(
-    { id: logId({ id }), method, route: filesRoot, status, ms: Math.round(seconds * 1000) },
-    'answered',
-  );
-  const refused = refusals[error.code];
+  noteAnswered(service, { id, method, route: filesRoot, status, ms: performance.now() - startedMs });
+  const refused = refusalOf(error);
   if (!service.audit || refused === undefined) return;
-  service.audit({
-    time: new Date().toISOString(),
-    request: Buffer.from(id, 'latin1').toString('utf8'),
-    from: request.socket.remoteAddress ?? '',
-    method,
-    path: target.path,
-    status,
-    refused,
-  });
+  const from = request.socket.remoteAddress ?? '';
+  service.audit({ ...entryOf({ id, from, method, path: target.path, status }), refused });
 };

@@ -4,6 +4,7 @@
  */
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
+import { someForm } from '../../../vectors/forms.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, integer, underValue } from '../../../vectors/value.ts';
@@ -57,25 +58,7 @@ const isArray = (v: Vector): boolean => {
   const of = inner(v);
   return of.form === 'list' && of.type.kind === 'array';
 };
-const mayHaveLists = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'list':
-      return true;
-    case 'constant':
-    case 'named':
-      return mayHaveLists(v.inner);
-    case 'dictionary':
-      return mayHaveLists(v.values);
-    case 'selected':
-      return mayHaveLists(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveLists);
-    case 'union':
-      return v.members.some(mayHaveLists);
-    default:
-      return false;
-  }
-};
+const mayHaveLists = (v: Vector): boolean => someForm(v, ({ form }) => form === 'list');
 
 interface Division {
   readonly operator: ArithmeticOperator;
@@ -106,47 +89,15 @@ export const dividedBy = (result: Vector, { operator, left, right }: Division, {
 const isNumber = ({ type, data }: Value): boolean =>
   type.kind === 'primitive' && (typeof data === 'number' || typeof data === 'bigint');
 /** Whether a division by zero may have given it: errors, and floats that are no numbers where these count. */
-const mayHaveZeros = (v: Vector, floats: boolean): boolean => {
-  switch (v.form) {
-    case 'error':
-      return true;
-    case 'number':
-      return floats && isFloat(v.type) && !(v.values as Float64Array).every(Number.isFinite);
-    case 'constant':
-    case 'named':
-      return mayHaveZeros(v.inner, floats);
-    case 'dictionary':
-      return mayHaveZeros(v.values, floats);
-    case 'selected':
-      return mayHaveZeros(v.base, floats);
-    case 'dynamic':
-      return v.parts.some((part) => mayHaveZeros(part, floats));
-    case 'union':
-      return v.members.some((member) => mayHaveZeros(member, floats));
-    default:
-      return false;
-  }
-};
+const mayHaveZeros = (v: Vector, floats: boolean): boolean =>
+  someForm(
+    v,
+    (of) =>
+      of.form === 'error' ||
+      (floats && of.form === 'number' && isFloat(of.type) && !(of.values as Float64Array).every(Number.isFinite)),
+  );
 
-const mayHaveTimes = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'number':
-      return v.type === types.time;
-    case 'constant':
-    case 'named':
-      return mayHaveTimes(v.inner);
-    case 'dictionary':
-      return mayHaveTimes(v.values);
-    case 'selected':
-      return mayHaveTimes(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveTimes);
-    case 'union':
-      return v.members.some(mayHaveTimes);
-    default:
-      return false;
-  }
-};
+const mayHaveTimes = (v: Vector): boolean => someForm(v, (of) => of.form === 'number' && of.type === types.time);
 
 const nanosOfDay = 86_400_000_000_000n;
 const kernelOf =

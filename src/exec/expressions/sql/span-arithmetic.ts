@@ -17,6 +17,7 @@ import {
 } from '../../../vectors/spans.ts';
 import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, textError } from '../../../vectors/value.ts';
+import { someForm } from '../../../vectors/forms.ts';
 import { type Vector, flatten, nulls, typeAt, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';
@@ -29,26 +30,11 @@ export const areSpans = (v: Vector): boolean => {
   return of.form === 'record' && of.length > 0 && typeAt(of, 0) === spanRecord;
 };
 /** Whether rows may be intervals by their names or fields: a quick look at the forms. */
-export const mayHaveSpans = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'record':
-      return v.fields.length === spanRecord.fields.length && v.fields[0]!.name === spanRecord.fields[0]!.name;
-    case 'named':
-      return isStoredInterval(v.name) || mayHaveSpans(v.inner);
-    case 'constant':
-      return mayHaveSpans(v.inner);
-    case 'dictionary':
-      return mayHaveSpans(v.values);
-    case 'selected':
-      return mayHaveSpans(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveSpans);
-    case 'union':
-      return v.members.some(mayHaveSpans);
-    default:
-      return false;
-  }
-};
+export const mayHaveSpans = (v: Vector): boolean => someForm(v, isSpanLike);
+const isSpanLike = (v: Vector): boolean =>
+  v.form === 'record'
+    ? v.fields.length === spanRecord.fields.length && v.fields[0]!.name === spanRecord.fields[0]!.name
+    : v.form === 'named' && isStoredInterval(v.name);
 
 /** What an operator makes of intervals with months or of those of Parquet; undefined where neither side is one. */
 export const spanArithmetic = (

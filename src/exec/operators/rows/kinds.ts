@@ -1,4 +1,5 @@
 /** What a row is apart from its value: null, missing, quiet, another error. Names and unions are looked through. */
+import { someForm } from '../../../vectors/forms.ts';
 import { onlyMember } from '../../../vectors/unions.ts';
 import { type Vector, type FlatVector, flatten } from '../../../vectors/vector.ts';
 
@@ -40,25 +41,7 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
   }
 };
 /** Whether rows could be errors: a quick look at the forms. */
-export const mayBeError = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'error':
-      return true;
-    case 'named':
-    case 'constant':
-      return mayBeError(v.inner);
-    case 'dictionary':
-      return mayBeError(v.values);
-    case 'selected':
-      return mayBeError(v.base);
-    case 'dynamic':
-      return v.parts.some(mayBeError);
-    case 'union':
-      return v.members.some(mayBeError);
-    default:
-      return false;
-  }
-};
+export const mayBeError = (v: Vector): boolean => someForm(v, ({ form }) => form === 'error');
 /** Whether rows could be quiet: those of other shapes, which are missing, are told without looking at them. */
 export const mayBeQuiet = (v: Vector): boolean => {
   switch (v.form) {
