@@ -52,6 +52,8 @@ const reservedNames: ReadonlySet<string> = new Set([
   '_commit_snapshot_id',
   restName,
 ]);
+/** Fields of records that ClickHouse takes for its own map of nulls, and refuses the table. */
+const reservedWithin: ReadonlySet<string> = new Set(['null']);
 
 const keyText = ({ parent, role, field, kind }: ColumnKey): string => `${parent} ${role} ${kind} ${field}`;
 
@@ -191,7 +193,7 @@ export class ColumnSet {
     const own = field === '' ? '_' : field.replaceAll('\0', nulWritten);
     const taken = this.names.get(parent);
     const isFree = (name: string): boolean =>
-      !taken?.has(name.toLowerCase()) && !(parent === 0 && reservedNames.has(name.toLowerCase()));
+      !taken?.has(name.toLowerCase()) && !(parent === 0 ? reservedNames : reservedWithin).has(name.toLowerCase());
     const isSibling =
       kind === 'error' ||
       kind === 'ns' ||

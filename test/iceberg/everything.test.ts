@@ -6,11 +6,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { escapedName } from '../../src/http/iceberg/names.ts';
 import type { Mapping } from '../../src/iceberg/kinds.ts';
 import { startService, type TestService } from '../support/server.ts';
 import { everything, type Piece } from './everything.ts';
 import { type Engine, engines, lacks, readBy } from './readers.ts';
-import { bearer, lakeKey } from './support.ts';
+import { bearer, lakeKey, tablePath } from './support.ts';
 
 const isWhole = process.env['EVERYTHING'] !== undefined;
 /** Of a file of vega-datasets. */
@@ -48,15 +49,16 @@ beforeAll(
       if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
       return JSON.parse(answer.body) as unknown;
     };
-    for (const { pool: name, bytes, type } of pieces)
+    for (const { pool: name, bytes, type, layout } of pieces)
       for (const mapping of mappings) {
         const pool = tableOf(name, mapping);
-        await ask('POST', '/pool', JSON.stringify({ name: pool, iceberg: 'lazy', iceberg_mapping: mapping }));
-        await ask('POST', `/pool/${pool}/branch/main`, bytes, type);
-        await ask('GET', `/iceberg/v1/lake/namespaces/lake/tables/${pool}`);
-        const query = JSON.stringify({ query: `from '${pool}' | aggregate count:=count()` });
+        const path = `/pool/${encodeURIComponent(pool)}`;
+        await ask('POST', '/pool', JSON.stringify({ name: pool, layout, iceberg: 'lazy', iceberg_mapping: mapping }));
+        if (bytes.length > 0) await ask('POST', `${path}/branch/main`, bytes, type);
+        await ask('GET', tablePath(escapedName(pool)));
+        const query = JSON.stringify({ query: `from ${JSON.stringify(pool)} | aggregate count:=count()` });
         const [{ count }] = (await ask('POST', '/query', query)) as [{ readonly count: number }];
-        const { columns } = (await ask('GET', `/pool/${pool}/iceberg`)) as Described;
+        const { columns } = (await ask('GET', `${path}/iceberg`)) as Described;
         const own = columns.filter(
           ({ column }) => !column.includes('.') || !/\.(?:field|element|key|value)/.test(column),
         );
@@ -80,10 +82,11 @@ const whole = async (
 ): Promise<Readonly<Record<string, Columns | string>>> => {
   const cases = Object.fromEntries(
     pieces.map(({ pool }) => {
-      const table = tableOf(pool, mapping);
-      const { rows = 0, columns } = told.get(table) ?? {};
+      const own = tableOf(pool, mapping);
+      const table = escapedName(own);
+      const { rows = 0, columns } = told.get(own) ?? {};
       const variants = [...(columns ?? [])].filter(([, type]) => type.includes('variant')).map(([column]) => column);
-      return [table, { warehouse: 'lake', table, whole: true, rows, variants }];
+      return [own, { warehouse: 'lake', table, whole: true, rows, variants }];
     }),
   );
   return (await readBy(engine, { url: service.url, key }, cases)) as Readonly<Record<string, Columns | string>>;

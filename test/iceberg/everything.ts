@@ -1,4 +1,7 @@
-/** A lake of what strangers have: the files of vega-datasets, the benchmark's records, and values of every type. */
+/**
+ * A lake of what strangers have: the files of vega-datasets, the benchmark's records, values of every type, and pools that
+ * are odd in name, shape or key.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
@@ -10,6 +13,8 @@ export interface Piece {
   readonly pool: string;
   readonly bytes: Uint8Array;
   readonly type: string;
+  /** Of its key; none: that of a pool that was made without one. */
+  readonly layout?: { readonly order: 'asc' | 'desc'; readonly keys: readonly (readonly string[])[] };
 }
 const mediaTypes: Readonly<Record<string, string>> = {
   '.csv': 'text/csv',
@@ -49,8 +54,111 @@ export const everything = async (bytesMax: number): Promise<readonly Piece[]> =>
         .map((name) => pieceOf(datasets, name)),
       ...sampleNames.map((name) => pieceOf(samples, name, `sample-${name}`)),
       pieceOf(folder, 'events.json', 'benchmark'),
+      ...odd(),
     ];
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+};
+
+/** Names of fields that mean something to an engine, or to its language. */
+const oddNames = [
+  ...[
+    "it's",
+    'a"b',
+    'a`b',
+    'a.b',
+    'a/b',
+    'a\\b',
+    'a b',
+    ' ',
+    '',
+    'a,b',
+    'a;b',
+    'a=b',
+    'a%b',
+    'a#b',
+    'a?b',
+    'a{b}',
+    'a[0]',
+  ],
+  ...[
+    'a\nb',
+    'a\tb',
+    'a\0b',
+    '$a',
+    '@a',
+    '*',
+    '-',
+    '1',
+    'ä',
+    '日本',
+    '😀',
+    'a\u0301',
+    '\u00e1',
+    'select',
+    'null',
+    'true',
+  ],
+  ...[
+    'a',
+    'A',
+    'Ä',
+    'id__string',
+    'a__json',
+    '_json',
+    '_file',
+    '_pos',
+    '_row_id',
+    '_partition',
+    '__proto__',
+    'constructor',
+  ],
+  ...['element', 'key', 'value', 'list', 'x'.repeat(300)],
+];
+const manyColumns = 1000;
+const tooDeep = 20;
+/** `open` and `close` around one value, so many times. */
+const within = (open: string, close: string): string => open.repeat(tooDeep) + '1' + close.repeat(tooDeep);
+
+const odd = (): readonly Piece[] => {
+  const named = (value: string): string =>
+    `{id:1,${oddNames.map((name) => `${JSON.stringify(name)}:${value}`).join()}}`;
+  const wide = Array.from({ length: manyColumns }, (_, i) => `c${i}:${i % 2 ? i : `"t${i}"`}`);
+  const texts = {
+    'odd-names': `${named('1')} ${named('"text"')} {id:2}`,
+    'odd-names-within': `{id:1,r:${named('1')},l:[${named('[1]')}]} {id:2,r:null,l:[]}`,
+    'odd-wide': `{${wide.join()}} {${wide.toReversed().join()}} {c1:"of another kind"}`,
+    'odd-deep': `{id:1,r:${within('{a:', '}')},l:${within('[', ']')},m:${within('|{"k":', '}|')},s:${within('|[', ']|')}} {id:2}`,
+    'odd-nulls': 'null null null',
+    'odd-nulls-within': '{a:null,b:[null],r:{x:null}} {a:null,b:[],r:null}',
+    'odd-empty': '',
+    'odd-nothing': '{} {}',
+    'odd-key-missing': '{a:1} {b:2} {ts:null} 7 error("no")',
+    'odd-key-mixed': '{ts:1} {ts:"one"} {ts:1970-01-01T00:00:00Z} {ts:1.5} {ts:{a:1}} {ts:[1]} {ts:null}',
+    "it's": '{a:1}',
+    'a"b`c': '{a:1}',
+    'a.b.c': '{a:1}',
+    'a/b\\c': '{a:1}',
+    'ä 日本 😀': '{a:1}',
+    _x002e_: '{a:1}',
+    'A-b': '{a:1}',
+    select: '{a:1}',
+  };
+  const descending = Array.from({ length: 300 }, (_, i) => `{ts:${(i * 7) % 300},name:"n${i}"}`);
+  return [
+    ...Object.entries(texts).map(([pool, text]) => ({ pool, bytes: Buffer.from(text), type: 'application/x-sup' })),
+    {
+      pool: 'odd-descending',
+      bytes: Buffer.from(descending.join('\n')),
+      type: 'application/x-sup',
+      layout: { order: 'desc', keys: [['ts']] },
+    },
+    {
+      pool: 'odd-keys',
+      bytes: Buffer.from('{r:{"a.b":1},s:"x"} {r:{"a.b":1},s:"w"} {r:{"a.b":2}} {s:"none"}'),
+      type: 'application/x-sup',
+      layout: { order: 'desc', keys: [['r', 'a.b'], ['s']] },
+    },
+  ];
 };

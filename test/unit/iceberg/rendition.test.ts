@@ -83,8 +83,8 @@ const cases: Readonly<Record<string, { readonly sup: string; readonly rows: read
     rows: [{ a: 1 }, { _json: '"x"' }, { _json: '7' }, { _json: '[1]' }],
   },
   'names that differ in case, or are an engine’s own': {
-    sup: '{a:1,A:2,_file:3,"":4,_json:5}',
-    rows: [{ a: 1, A_2: 2, _file_2: 3, _: 4, _json_2: 5 }],
+    sup: '{a:1,A:2,_file:3,"":4,_json:5,"null":6,r:{_file:7,"null":8}}',
+    rows: [{ a: 1, A_2: 2, _file_2: 3, _: 4, _json_2: 5, null: 6, r: { _file: 7, null_2: 8 } }],
   },
   'maps of scalars, and others as JSON': {
     sup: '{m:|{"k":1}|} {m:|{{x:1}:2}|}',
