@@ -42,7 +42,8 @@ abstract class Run {
   endedAt = 0;
   /** One of the same id that began before and runs on. */
   older: this | undefined;
-  readonly #whenLeft: Begun['whenLeft'];
+  /** Gone when it has ended, both: they hold the request, and what ended is known for a while. */
+  #whenLeft: Begun['whenLeft'] | undefined;
   #controller: AbortController | undefined;
   #reason: LakeError | undefined;
   #waiters: (() => void)[] | undefined;
@@ -57,7 +58,7 @@ abstract class Run {
   get signal(): AbortSignal {
     if (this.#controller) return this.#controller.signal;
     const controller = (this.#controller = new AbortController());
-    this.#whenLeft(() => {
+    this.#whenLeft?.(() => {
       if (this.endedAt === 0) controller.abort();
     });
     if (this.#reason) controller.abort(this.#reason);
@@ -88,6 +89,8 @@ abstract class Run {
     this.endedAt = performance.now();
     for (const tell of this.#waiters ?? []) tell();
     this.#waiters = undefined;
+    this.#whenLeft = undefined;
+    this.#controller = undefined;
     return true;
   }
 }

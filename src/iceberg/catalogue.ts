@@ -31,7 +31,7 @@ import { namesOf } from './rows.ts';
 import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import type { Render, Table } from './table.ts';
-import { OpenTables, mappingOf } from './tables.ts';
+import { OpenTables, type TablesLake, mappingOf } from './tables.ts';
 import { rendersInTurn } from './turns.ts';
 
 const sweepsPerGrace = 24;
@@ -45,7 +45,7 @@ const eagerMs = 200;
 
 /** What the tables are made from. */
 interface CatalogueParts {
-  readonly lake: Pick<Lake, 'pools' | 'derived' | 'onEvent'>;
+  readonly lake: TablesLake & Pick<Lake, 'onEvent'>;
   readonly render: Render;
   /** Opens the store; asked when the first table needs it. */
   readonly files: () => ObjectStore;
@@ -350,7 +350,7 @@ export class LakeCatalogue implements IcebergCatalogue {
   }
   /** Makes the files of a pool's newest commits, if they are wanted at once. */
   private soon(poolId: Id): void {
-    if (this.eager.has(poolId) || this.open.find(base62(poolId))?.pool.config.iceberg !== 'eager') return;
+    if (this.eager.has(poolId) || !this.open.isEager(poolId)) return;
     const timer = setTimeout(() => {
       this.eager.delete(poolId);
       void this.inBackground(async () => {

@@ -1,5 +1,6 @@
 /** The tables of a lake's pools, each opened once; a pool whose mapping changes is another table from then on. */
-import { base62, parseId } from '../lake/ksuid.ts';
+import { LakeError } from '../errors.ts';
+import { base62 } from '../lake/ksuid.ts';
 import type { Id, Lake, PoolConfig } from '../lake/lake.types.ts';
 import type { Mapping } from './kinds.ts';
 import { poolOf } from './rows.ts';
@@ -11,12 +12,15 @@ const mappings = ['typed', 'variant'] as const satisfies readonly Mapping[];
 /** How a pool is mapped, if it is a table. */
 export const mappingOf = ({ icebergMapping }: Pick<PoolConfig, 'icebergMapping'>): Mapping => icebergMapping ?? 'typed';
 
+/** What of the lake tables are made of. */
+export type TablesLake = Pick<Lake, 'pools' | 'pool' | 'derived'>;
+
 export class OpenTables {
-  private readonly lake: Pick<Lake, 'pools' | 'derived'>;
+  private readonly lake: TablesLake;
   private readonly turns: RenderTurns;
   private readonly open = new Map<string, Table>();
 
-  constructor(lake: Pick<Lake, 'pools' | 'derived'>, turns: RenderTurns) {
+  constructor(lake: TablesLake, turns: RenderTurns) {
     this.lake = lake;
     this.turns = turns;
   }
@@ -38,8 +42,7 @@ export class OpenTables {
 
   /** Undefined: there is no such pool, or it is no table. */
   find(reference: string): Table | undefined {
-    const id = parseId(reference);
-    const config = this.lake.pools().find((pool) => pool.id === id || pool.name === reference);
+    const config = this.config(reference);
     if (!config?.iceberg) return undefined;
     const mapping = mappingOf(config);
     const known = this.opened(config.id, mapping);
@@ -47,6 +50,18 @@ export class OpenTables {
     const table = new Table(poolOf(this.lake.derived(base62(config.id)), mapping), mapping, this.turns);
     this.open.set(keyOf(config.id, mapping), table);
     return table;
+  }
+  /** Whether a pool is a table whose files are made at once: asked for each commit, however many pools there are. */
+  isEager(pool: Id): boolean {
+    return this.config(`0x${pool}`)?.iceberg === 'eager';
+  }
+  private config(reference: string): PoolConfig | undefined {
+    try {
+      return this.lake.pool(reference).config;
+    } catch (fault) {
+      if (fault instanceof LakeError && fault.code === 'pool-not-found') return undefined;
+      throw fault;
+    }
   }
   opened(pool: Id, mapping: Mapping): Table | undefined {
     return this.open.get(keyOf(pool, mapping));

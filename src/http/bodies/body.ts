@@ -205,6 +205,8 @@ const collected = (
       clearTimeout(timer);
       pace.went(0);
       held?.release();
+      // Who waited may be known for long: it is not to hold the body.
+      if (waiter) waiter.unblock = undefined;
       raw.off('data', take);
     };
     const fail = (error: LakeError): void => {

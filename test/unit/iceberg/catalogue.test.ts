@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Pool } from '../../../src/lake/lake.types.ts';
 import { type Rendition, mappingVersions, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
@@ -68,6 +68,14 @@ test('loads, a delete, a merge, a revert and a compaction are snapshots with the
   expect(early['table-uuid']).not.toBe(metadata['table-uuid']);
   expect(await checkAll(lake, pool, base62(first))).toBe(1);
   expect(await checkAll(lake, pool, 'dev')).toBe(3);
+});
+
+test('a commit is not looked up among all pools', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  const all = vi.spyOn(lake.lake, 'pools');
+  await lake.load(pool, rows(0, 3));
+  expect(all).not.toHaveBeenCalled();
 });
 
 test('what a commit added is told as added by it: engines read what came between two snapshots', async () => {
