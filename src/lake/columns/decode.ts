@@ -20,12 +20,16 @@ import {
   type Width,
   countBelow,
   distancesAt,
+  unitPowers,
   unpackBits,
   unpackCodes,
   unpackDistances,
+  scaleOf,
   unpackOffsets,
   widen64,
+  widenUnits,
 } from './packing.ts';
+import { digitsMax, divide } from './scaled-floats.ts';
 import { type BytesBounds, type NumberBounds, readBytesBounds, readWide } from './statistics.ts';
 
 /** `offset` counts from the start of the block; `length` and `check` are of what is stored. */
@@ -59,6 +63,10 @@ export type Column =
       readonly constant?: number;
       readonly base?: number | bigint;
       readonly packed?: PackedPlan;
+      /** Nanoseconds of the units that distances from the base count, as a power of ten. */
+      readonly power?: number;
+      /** What is packed are the numbers times this power of ten. */
+      readonly digits?: number;
       readonly segment?: Segment;
       readonly float32?: boolean;
     }
@@ -270,6 +278,25 @@ export class DirectoryReader {
         const base = kind === numberKinds.float ? input.float() : readWide(input, kind === numberKinds.unsigned);
         return { form: 'number', layout, rows, kind, bounds, base, packed: this.packed() };
       }
+      case encodings.units: {
+        const power = input.byte();
+        if (!unitPowers.some((p) => p === power)) throw new Error(`no unit of 10^${power}`);
+        return {
+          form: 'number',
+          layout,
+          rows,
+          kind,
+          bounds,
+          power,
+          base: readWide(input, false),
+          packed: this.packed(),
+        };
+      }
+      case encodings.scaled: {
+        const digits = input.byte();
+        if (digits > digitsMax) throw new Error(`no scale of ${digits} digits`);
+        return { form: 'number', layout, rows, kind, bounds, digits, base: input.float(), packed: this.packed() };
+      }
       default:
         throw new Error(`no encoding ${encoding} of numbers`);
     }
@@ -278,7 +305,7 @@ export class DirectoryReader {
   private packed(): PackedPlan {
     const { input } = this;
     const width = this.width();
-    const scale = 10 ** input.byte();
+    const scale = scaleOf(input.byte());
     const delta = input.byte() === 1;
     const first = delta ? input.float() : 0;
     const least = delta ? input.float() : 0;
@@ -680,8 +707,16 @@ const decodeNumberArray = (
   if (column.packed) {
     const { packed } = column;
     const bytes = bytesOf(packed.segment, source, rows * packed.width);
-    if (kind === numberKinds.float)
-      return unpackDistances({ ...packed, bytes }, column.base as number, packed.first, rows);
+    if (kind === numberKinds.float) {
+      const numbers = unpackDistances({ ...packed, bytes }, column.base as number, packed.first, rows);
+      return column.digits === undefined ? numbers : divide(numbers, column.digits);
+    }
+    if (column.power !== undefined)
+      return widenUnits(
+        unpackDistances({ ...packed, bytes }, 0, packed.first, rows),
+        column.base as bigint,
+        10 ** column.power,
+      );
     return widen64(
       unpackDistances({ ...packed, bytes }, 0, packed.first, rows),
       column.base as bigint,

@@ -40,8 +40,19 @@ import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
 import { pairsOf } from './pairs.ts';
-import { type Packed, packBits, packCodes, packDistances, wideDistances } from './packing.ts';
-import { blockRowsMax, pairsVersion, timesVersion } from '../objects/format.ts';
+import {
+  type Packed,
+  isCalendarScale,
+  packBits,
+  packCodes,
+  packDistances,
+  packTimes,
+  scaleCode,
+  unitDistances,
+  wideDistances,
+} from './packing.ts';
+import { scaledFloats } from './scaled-floats.ts';
+import { blockRowsMax, pairsVersion, spansVersion, timesVersion } from '../objects/format.ts';
 import {
   BytesRange,
   isWhole,
@@ -62,6 +73,8 @@ export const encodings = {
   times: 5,
   filtered: 6,
   paired: 7,
+  units: 8,
+  scaled: 9,
 } as const;
 /** What arrays hold the numbers of a column. */
 export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
@@ -206,7 +219,7 @@ export class BlockEncoder {
 
   private numbers(v: NumberVector): Layout {
     if (v.values instanceof Float64Array) this.floats(v.type, v.values, v.length);
-    else this.wides(v.values, v.length);
+    else this.wides(v.type, v.values, v.length);
     return { form: 'number', type: v.type };
   }
 
@@ -255,18 +268,42 @@ export class BlockEncoder {
       writeFloat(out, min);
       return this.packed(packed, distances[0]!);
     }
-    if (isFloat(type) && isFloat32(values, length)) {
+    const scaled = isFloat(type) && !hasNan ? this.scaled(values, length, { min, max }) : undefined;
+    if (isFloat(type) && !(scaled && scaled.packed.width < 4) && isFloat32(values, length)) {
       out.bytes[encodingAt] = encodings.float32;
       return this.segment(new Uint8Array(Float32Array.from(values.subarray(0, length)).buffer));
     }
-    this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    if (!scaled) return this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    out.bytes[encodingAt] = encodings.scaled;
+    out.byte(scaled.digits);
+    writeFloat(out, scaled.base);
+    this.packed(scaled.packed, scaled.first);
+    this.tables.newer!(spansVersion);
+  }
+  private scaled(
+    values: Float64Array,
+    length: number,
+    bounds: { readonly min: number; readonly max: number },
+  ): { readonly digits: number; readonly base: number; readonly first: number; readonly packed: Packed } | undefined {
+    const found = this.tables.newer && length > 1 ? scaledFloats(values, length, bounds) : undefined;
+    if (!found) return undefined;
+    const { digits, units } = found;
+    const base = Math.round(bounds.min * 10 ** digits);
+    const distances = lessBase(units, length, base);
+    const packed = packDistances(distances);
+    return packed && { digits, base, first: distances[0]!, packed };
   }
 
-  private wides(values: BigInt64Array | BigUint64Array, length: number): void {
+  private wides(type: PrimitiveType, values: BigInt64Array | BigUint64Array, length: number): void {
     const out = this.directory;
-    const spread = wideDistances(values, length);
-    const packed = spread && packDistances(spread.distances);
-    out.byte(packed ? encodings.packed : encodings.plain);
+    const { newer } = this.tables;
+    const isTime = newer !== undefined && (type === types.time || type === types.duration);
+    const near = wideDistances(values, length);
+    const far = isTime && !near ? unitDistances(values as BigInt64Array, length) : undefined;
+    const spread = near ?? far;
+    const perSecond = far ? 1e9 / 10 ** far.power : 1e9;
+    const packed = spread && (isTime ? packTimes(spread.distances, perSecond) : packDistances(spread.distances));
+    out.byte(packed ? (far ? encodings.units : encodings.packed) : encodings.plain);
     out.byte(values instanceof BigUint64Array ? numberKinds.unsigned : numberKinds.signed);
     if (this.statistics) {
       const { min, max } = wideBounds(values, length);
@@ -274,14 +311,16 @@ export class BlockEncoder {
       writeFloat(out, max);
     }
     if (!packed) return this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
+    if (far) out.byte(far.power);
     writeWide(out, spread.base);
     this.packed(packed, spread.distances[0]!);
+    if (far || isCalendarScale(packed.scale)) newer!(spansVersion);
   }
 
   private packed(p: Packed, first: number): void {
     const out = this.directory;
     out.byte(p.width);
-    out.byte(Math.round(Math.log10(p.scale)));
+    out.byte(scaleCode(p.scale));
     out.byte(p.delta ? 1 : 0);
     if (p.delta) {
       writeFloat(out, first);

@@ -23,9 +23,9 @@ import { ColumnDictionary } from './dictionary.ts';
 import { BlockEncoder, type EncodedBlock, type ObjectTables, encodings, numberKinds } from './encode.ts';
 import type { SegmentKind } from './compression.ts';
 import type { Layout } from './layout.ts';
-import { type KeptSteps, type Width, stepsWithout, sumsAt } from './packing.ts';
+import { type KeptSteps, type Width, isCalendarScale, scaleCode, stepsWithout, sumsAt } from './packing.ts';
 import { writeBytesBounds, writeFloat, writeWide } from './statistics.ts';
-import { pairsVersion, timesVersion } from '../objects/format.ts';
+import { pairsVersion, spansVersion, timesVersion } from '../objects/format.ts';
 
 /** Rows that stay: pairs of start and end of runs, which rise and do not touch; and how many rows they are. */
 export interface KeptRows {
@@ -158,13 +158,13 @@ class KeptEncoder {
   }
 
   private numbers(c: ColumnOf<'number'>, kept: KeptRows, path: string): Layout | undefined {
-    const { constant, packed, segment, kind, bounds, float32, base } = c;
+    const { constant, packed, segment, kind, bounds, float32, base, power, digits } = c;
     const steps = packed?.delta && kept.count < c.rows ? this.steps(packed, c.rows, kept) : undefined;
     // A step over rows that are gone may be longer than any step can be.
     if (packed?.delta && kept.count < c.rows && !steps) return this.anew(c, kept, path);
     const out = this.out.directory;
     if (constant !== undefined) out.byte(encodings.constant);
-    else out.byte(packed ? encodings.packed : float32 ? encodings.float32 : encodings.plain);
+    else out.byte(encodingOf(c));
     out.byte(kind);
     if (bounds) {
       writeFloat(out, bounds.min);
@@ -172,6 +172,10 @@ class KeptEncoder {
     }
     if (constant !== undefined) writeFloat(out, constant);
     else if (packed) {
+      if (power !== undefined) out.byte(power);
+      if (digits !== undefined) out.byte(digits);
+      if (power !== undefined || digits !== undefined || isCalendarScale(packed.scale))
+        this.tables.newer?.(spansVersion);
       if (kind === numberKinds.float) writeFloat(out, base as number);
       else writeWide(out, base as bigint);
       this.packed(packed, steps, c.rows, kept);
@@ -186,7 +190,7 @@ class KeptEncoder {
     const out = this.out.directory;
     const width = steps?.width ?? plan.width;
     out.byte(width);
-    out.byte(Math.round(Math.log10(plan.scale)));
+    out.byte(scaleCode(plan.scale));
     out.byte(plan.delta ? 1 : 0);
     if (plan.delta) {
       writeFloat(out, steps?.first ?? plan.first);
@@ -344,6 +348,12 @@ class KeptEncoder {
   }
 }
 type Plan = NonNullable<ColumnOf<'number'>['packed']>;
+
+const encodingOf = ({ packed, float32, power, digits }: ColumnOf<'number'>): number => {
+  if (!packed) return float32 ? encodings.float32 : encodings.plain;
+  if (digits !== undefined) return encodings.scaled;
+  return power === undefined ? encodings.packed : encodings.units;
+};
 
 const noBytes = new Uint8Array(0);
 const noRuns = new Uint32Array(0);

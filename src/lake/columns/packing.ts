@@ -106,13 +106,48 @@ export const commonScale = (distances: Float64Array): number => {
   return scale;
 };
 
+/** Seconds of what calendars count, of which a scale may be a multiple. */
+const calendar = [1, 60, 3600, 86_400];
+/** The greatest of days, hours and minutes that divides all distances, if one does. */
+const calendarScale = (distances: Float64Array, unitsPerSecond: number): number | undefined => {
+  for (let k = calendar.length - 1; k > 0; k--) {
+    const scale = calendar[k]! * unitsPerSecond;
+    if (areMultiples(distances, scale)) return scale;
+  }
+  return undefined;
+};
+const areMultiples = (distances: Float64Array, of: number): boolean => {
+  for (let i = 0; i < distances.length; i++) {
+    const d = distances[i]!;
+    if (Math.floor(d / of) * of !== d) return false;
+  }
+  return true;
+};
+/** The byte that a scale is stored as: its power of ten, and above it which of the calendar's lengths it multiplies. */
+export const scaleCode = (scale: number): number => {
+  const power = Math.round(Math.log10(scale));
+  if (10 ** power === scale) return power;
+  for (let k = 1; k < calendar.length; k++) {
+    const rest = Math.round(Math.log10(scale / calendar[k]!));
+    if (calendar[k]! * 10 ** rest === scale) return k * 16 + rest;
+  }
+  throw new Error(`no scale ${scale}`);
+};
+/** The scale that `scaleCode` made a byte of. @throws Error that says which byte is none */
+export const scaleOf = (code: number): number => {
+  const factor = calendar[code >> 4];
+  if (factor === undefined) throw new Error(`no scale ${code}`);
+  return factor * 10 ** (code & 15);
+};
+/** Objects before `spansVersion` have powers of ten alone. */
+export const isCalendarScale = (scale: number): boolean => scaleCode(scale) >= 16;
+
 /**
  * Packs distances from a base: whole numbers from 0 to 2^53 - 1. Undefined if they take more than four bytes.
- * `first` is the distance of the first row, the base of delta.
+ * `first` is the distance of the first row, the base of delta. `scale` divides all of them.
  */
-export const packDistances = (distances: Float64Array): Packed | undefined => {
+export const packDistances = (distances: Float64Array, scale = commonScale(distances)): Packed | undefined => {
   const length = distances.length;
-  const scale = commonScale(distances);
   let greatest = 0;
   let least = Infinity;
   let most = -Infinity;
@@ -135,6 +170,14 @@ export const packDistances = (distances: Float64Array): Packed | undefined => {
   const out = store(plain, length);
   for (let i = 0; plain > 0 && i < length; i++) out[i] = distances[i]! / scale;
   return { width: plain, scale, least: 0, delta: false, bytes: new Uint8Array(out.buffer, 0, length * plain) };
+};
+/** As `packDistances` packs, or in days, hours or minutes where that is narrower. */
+export const packTimes = (distances: Float64Array, unitsPerSecond: number): Packed | undefined => {
+  const packed = packDistances(distances);
+  if (packed && packed.width < 2) return packed;
+  const scale = calendarScale(distances, unitsPerSecond);
+  const longer = scale === undefined ? undefined : packDistances(distances, scale);
+  return longer && (!packed || longer.width < packed.width) ? longer : packed;
 };
 /** The first row's step is 0: its distance is kept beside the segment. */
 const packSteps = (distances: Float64Array, scale: number, least: number, width: Width): Packed => {
@@ -323,6 +366,49 @@ export const wideDistances = (
   return { base: (BigInt(leastHigh) << 32n) + BigInt(leastLow), distances };
 };
 
+/** Nanoseconds of the units that wide times are counted in, by the power of ten that says so. */
+export const unitPowers = [6, 3] as const;
+/**
+ * 64-bit integers that are too far apart for `wideDistances` as distances in units of 10^6 or 10^3 from the least of
+ * them; undefined if they are no multiples of either, or as far apart in units.
+ */
+export const unitDistances = (
+  values: BigInt64Array,
+  length: number,
+): { readonly base: bigint; readonly power: number; readonly distances: Float64Array } | undefined => {
+  for (const power of unitPowers) {
+    const distances = new Float64Array(length);
+    if (!countUnits(new Int32Array(values.buffer, values.byteOffset, length * 2), 10 ** power, distances)) continue;
+    let least = distances[0]!;
+    let most = least;
+    for (let i = 1; i < length; i++) {
+      const x = distances[i]!;
+      if (x < least) least = x;
+      else if (x > most) most = x;
+    }
+    if (most - least > Number.MAX_SAFE_INTEGER) return undefined;
+    for (let i = 0; i < length; i++) distances[i]! -= least;
+    return { base: BigInt(least) * BigInt(10 ** power), power, distances };
+  }
+  return undefined;
+};
+/**
+ * How many units each integer is, if all are whole and safe. A quotient in doubles is off by less than 2^31 / unit: the
+ * low words tell by how much.
+ */
+const countUnits = (words: Int32Array, unit: number, out: Float64Array): boolean => {
+  for (let i = 0; i < out.length; i++) {
+    const low = words[2 * i]!;
+    const about = Math.round((words[2 * i + 1]! * 4294967296 + (low >>> 0)) / unit);
+    if (about > Number.MAX_SAFE_INTEGER || about < Number.MIN_SAFE_INTEGER) return false;
+    const rest = (low - Math.imul(about, unit)) | 0;
+    const missing = rest / unit;
+    if (Math.floor(missing) !== missing) return false;
+    out[i] = about + missing;
+  }
+  return true;
+};
+
 /** The low and high 32 bits of 64-bit integers as numbers; the high ones carry the sign. */
 export const halves = (
   values: BigInt64Array | BigUint64Array,
@@ -337,6 +423,22 @@ export const halves = (
     high[i] = isSigned ? words[2 * i + 1]! | 0 : words[2 * i + 1]!;
   }
   return { low, high };
+};
+
+/** base + distance * unit, which is at most 10^6, for each row. */
+export const widenUnits = (distances: Float64Array, base: bigint, unit: number): BigInt64Array => {
+  const out = new BigInt64Array(distances.length);
+  const words = new Uint32Array(out.buffer);
+  const baseBits = BigInt.asUintN(64, base);
+  const baseLow = Number(baseBits & 0xffff_ffffn);
+  const baseHigh = Number(baseBits >> 32n);
+  for (let i = 0; i < distances.length; i++) {
+    const d = distances[i]!;
+    const low = baseLow + (d >>> 0) * unit;
+    words[2 * i] = low;
+    words[2 * i + 1] = baseHigh + Math.floor(d / 4294967296) * unit + Math.floor(low / 4294967296);
+  }
+  return out;
 };
 
 /** base + distance for each row, as 64-bit integers. Distances are whole numbers from 0 to 2^53 - 1. */

@@ -47,6 +47,7 @@ import {
   rowsOfSlots,
   union,
 } from './select.ts';
+import { unitsFrom, unitsTo } from './scaled-floats.ts';
 import type { BytesBounds } from './statistics.ts';
 
 export type CompareOperator = '==' | '!=' | '<' | '<=' | '>' | '>=';
@@ -192,12 +193,17 @@ const plannedNumbers = (column: NumberColumn, test: StoredTest): TestPlan | unde
   const isIn = bounds ? placeOf(bounds, range) : 'some';
   if (isIn !== 'some') return (isIn === 'all') !== range.outside ? all : none;
   const { packed } = column;
-  if (!packed?.segment || packed.delta || range.isFloat) return { kind: 'numbers', column, range };
+  const { digits } = column;
+  if (!packed?.segment || packed.delta || (range.isFloat && digits === undefined))
+    return { kind: 'numbers', column, range };
   const base = BigInt(column.base!);
-  const scale = BigInt(packed.scale);
+  const scale = BigInt(packed.scale) * 10n ** BigInt(column.power ?? 0);
   const last = (1n << BigInt(packed.width * 8)) - 1n;
-  const least = -divided(base - range.least, scale);
-  const most = divided(range.most - base, scale);
+  const [from64, to64] = range.isFloat
+    ? [unitsFrom(range.least, digits!), unitsTo(range.most, digits!)]
+    : [range.least, range.most];
+  const least = -divided(base - from64, scale);
+  const most = divided(to64 - base, scale);
   const from = least > 0n ? least : 0n;
   const to = most < last ? most : last;
   if (from > to) return range.outside ? all : none;
@@ -212,7 +218,7 @@ const divided = (a: bigint, b: bigint): bigint => (a >= 0n || a % b === 0n ? a /
 
 /** The numbers of the column's type that pass; undefined where they are compared rounded. */
 const rangeFor = (
-  { layout: { type }, kind, packed }: NumberColumn,
+  { layout: { type }, kind, packed, digits }: NumberColumn,
   operator: CompareOperator,
   value: Value,
 ): NumberRange | undefined => {
@@ -220,8 +226,10 @@ const rangeFor = (
   if (data !== data) return undefined;
   if (!isFloat(type))
     return isFloat(value.type) && kind !== numberKinds.float ? undefined : integerRange(operator, data);
-  // Floats that are packed are whole, and safe.
-  return packed && !packed.delta ? integerRange(operator, Number(data)) : floatRange(operator, Number(data));
+  // Floats that are packed are whole, and safe, unless they are units.
+  return packed && !packed.delta && digits === undefined
+    ? integerRange(operator, Number(data))
+    : floatRange(operator, Number(data));
 };
 const boundsOf = ({
   bounds,

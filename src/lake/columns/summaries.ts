@@ -113,10 +113,10 @@ export const totalsOf = (column: NumberColumn, source: SegmentSource): ColumnSum
 
 type Totals = Omit<IntegerTotals, 'type'>;
 const codedTotals = (column: NumberColumn, source: SegmentSource): Totals => {
-  const { packed, rows } = column;
+  const { packed, rows, power = 0 } = column;
   const codes = distancesAsStored(column, source);
   const base = BigInt(column.base!);
-  const scale = BigInt(packed!.scale);
+  const scale = BigInt(packed!.scale) * 10n ** BigInt(power);
   const { sum, least, greatest } =
     codes instanceof Uint8Array ? totals8(codes) : codes instanceof Uint16Array ? totals16(codes) : totals32(codes);
   return {

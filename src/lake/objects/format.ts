@@ -17,14 +17,15 @@
  */
 /**
  * An object is of the version that brought the newest of what is in it: times as text in numbers, filters of values,
- * pairs of bytes, compressed segments (columns/encode.ts).
+ * pairs of bytes, compressed segments, decimals and wide times in units (columns/encode.ts).
  */
 export const plainVersion = 1,
   timesVersion = 2,
   pairsVersion = 3,
-  compressedVersion = 4;
+  compressedVersion = 4,
+  spansVersion = 5;
 /** The newest one. */
-export const formatVersion = compressedVersion;
+export const formatVersion = spansVersion;
 /** Flags of a footer. */
 export const footerFlags = { statistics: 1, compressed: 2 } as const;
 /** The first and the last 8 bytes of every object. */
