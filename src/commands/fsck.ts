@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseFsck } from '../config/fsck.ts';
 import type { StoreAddress } from '../config/store.ts';
-import { LakeError, messageOf } from '../errors.ts';
 import { plural } from '../lake/commits/messages.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
@@ -71,23 +70,33 @@ const checkBucket = async (store: StoreAddress, io: CommandIo): Promise<number> 
   const { openBucket } = await import('../store/s3.ts');
   const { bucketFiles } = await import('../lake/store/clone.ts');
   const { copyFromBucket } = await import('../lake/store/open-bucket.ts');
+  const { newestBaseKey } = await import('../lake/store/segments.ts');
   const address = await addressOf(store);
   const bucket = openBucket(address);
   const directory = mkdtempSync(join(tmpdir(), 'lake-fsck-'));
   const files = openLakeObjects(directory, address, 'fsck');
   try {
-    if (!(await copyFromBucket(bucket, directory))) throw new LakeError('store-empty', { store: bucket.name });
+    const { unnamed } = await copyFromBucket(bucket, directory);
     const report = await fsck({
       directory,
       files: bucketFiles(bucket),
       checkObject: async (object) => {
-        const fault = await faultOf(object, files);
-        // The next one may be as long as the disk has room for.
-        await files.delete(object.id);
-        return fault;
+        try {
+          return await faultOf(object, files);
+        } finally {
+          // The next one may be as long as the disk has room for.
+          await files.delete(object.id);
+        }
       },
+      besides: () =>
+        unnamed?.isDamaged
+          ? [{ name: newestBaseKey, fault: unnamed.fault, loss: 'nothing: the newest base was found by a listing' }]
+          : [],
     });
-    await io.write(Buffer.from([...reportLines(bucket.name, report), ''].join('\n')));
+    // A writer that was killed may not have named its first base yet.
+    const notes = unnamed && !unnamed.isDamaged ? [`${newestBaseKey}: ${unnamed.fault}; the next writer puts it`] : [];
+    const lines = reportLines(bucket.name, { ...report, notes: [...report.notes, ...notes] });
+    await io.write(Buffer.from([...lines, ''].join('\n')));
     return report.faultCount === 0 ? 0 : 1;
   } finally {
     files.close();
@@ -129,21 +138,17 @@ const keysFault = (directory: string): readonly DamagedFile[] => {
       ];
 };
 
-/** Reads the whole object; what is wrong with it, if anything. */
+/** Reads the whole object; what is wrong with it, if anything. @throws what a reader of it would be told */
 const faultOf = async (object: ObjectMeta, files: ObjectStore): Promise<string | undefined> => {
-  try {
-    const source = object.inline
-      ? sourceOfBytes(object.id, object.inline)
-      : {
-          id: object.id,
-          size: object.size,
-          read: (offset: number, length: number) => files.readRange(object.id, offset, length),
-        };
-    const reader = await openObject(source);
-    if (reader.count !== object.count) return `it has ${reader.count} records, the tables say ${object.count}`;
-    for (let block = 0; block < reader.blocks.length; block++) await reader.read(block);
-    return undefined;
-  } catch (problem) {
-    return messageOf(problem);
-  }
+  const source = object.inline
+    ? sourceOfBytes(object.id, object.inline)
+    : {
+        id: object.id,
+        size: object.size,
+        read: (offset: number, length: number) => files.readRange(object.id, offset, length),
+      };
+  const reader = await openObject(source);
+  if (reader.count !== object.count) return `it has ${reader.count} records, the tables say ${object.count}`;
+  for (let block = 0; block < reader.blocks.length; block++) await reader.read(block);
+  return undefined;
 };

@@ -61,6 +61,8 @@ interface Call {
   readonly accepts?: readonly number[];
   /** Says what is wrong with an answer that was cut or mixed up: then it is tried again. */
   readonly check?: (answer: Answer) => string | undefined;
+  /** Says what is wrong with what a whole answer has: it is asked for again, and damaged where that is no better. */
+  readonly damage?: (answer: Answer) => string | undefined;
 }
 /** `tries`: how often it was sent. */
 interface Called extends Answer {
@@ -69,6 +71,10 @@ interface Called extends Answer {
 
 /** A fault that may pass. */
 class Passing extends Error {}
+/** Bytes that are not those that were put; if the way changed them, others come the next time. */
+class Damaged extends Passing {}
+/** What is damaged so often is damaged in the store. */
+const damagedMax = 4;
 
 export const openBucket = (options: S3Options): Bucket => new S3Bucket(options);
 
@@ -222,10 +228,8 @@ class S3Bucket implements Bucket {
       method: 'GET',
       key,
       accepts: [404],
-      check: (answer) =>
-        answer.status === 404
-          ? this.absence(answer)
-          : bytesFault(answer, key, createHash('sha256').update(answer.body)),
+      check: (answer) => this.absence(answer),
+      damage: (answer) => bytesFault(answer, key, createHash('sha256').update(answer.body)),
     });
     return status === 404 ? undefined : body;
   }
@@ -240,8 +244,9 @@ class S3Bucket implements Bucket {
       check: (answer) => {
         if (answer.status === 404) return this.absence(answer);
         if (answer.status === 416) throw this.corrupt(key, `it ends before byte ${end}`);
-        return rangeFault(answer, key, { offset, length });
+        return rangeFault(answer, { offset, length });
       },
+      damage: (answer) => rangeDamage(answer, key, { offset, length }),
     });
     if (status === 404) return undefined;
     // A store that knows no ranges answers all of it.
@@ -268,7 +273,8 @@ class S3Bucket implements Bucket {
             at += chunk.length;
           };
         },
-        check: (answer) => (answer.status === 404 ? this.absence(answer) : bytesFault(answer, key, sha)),
+        check: (answer) => this.absence(answer),
+        damage: (answer) => bytesFault(answer, key, sha),
       });
       isWhole = status !== 404;
       return isWhole;
@@ -278,8 +284,8 @@ class S3Bucket implements Bucket {
     }
   }
   /** A bucket that is not there is no missing object. */
-  private absence({ body }: Answer): undefined {
-    if (elementOf(body.toString('utf8'), 'Code') === 'NoSuchBucket')
+  private absence({ status, body }: Answer): undefined {
+    if (status === 404 && elementOf(body.toString('utf8'), 'Code') === 'NoSuchBucket')
       throw new LakeError('store-refused', { store: this.name, what: 'asking it', fault: '404 NoSuchBucket' });
   }
 
@@ -326,13 +332,14 @@ class S3Bucket implements Bucket {
   private async call(call: Call): Promise<Called> {
     const { retryMsMax = retryMsDefault } = this.options;
     const began = performance.now();
-    for (let tries = 1, pauseMs = pauseMsMin; ; tries++) {
+    for (let tries = 1, damaged = 0, pauseMs = pauseMsMin; ; tries++) {
       try {
         return { ...(await this.tried(call)), tries };
       } catch (fault) {
         if (this.closing.signal.aborted || !(fault instanceof Passing)) throw this.failed(call, fault, tries);
+        if (fault instanceof Damaged) damaged++;
         const leftMs = retryMsMax - (performance.now() - began);
-        if (leftMs <= 0) throw this.failed(call, fault, tries);
+        if (leftMs <= 0 || damaged === damagedMax) throw this.failed(call, fault, tries);
         this.counts.retries++;
         await later(Math.min(leftMs, pauseMs * (0.5 + Math.random())), undefined, {
           signal: this.closing.signal,
@@ -341,8 +348,9 @@ class S3Bucket implements Bucket {
       }
     }
   }
-  private failed({ what }: Call, fault: unknown, tries: number): unknown {
+  private failed({ what, key }: Call, fault: unknown, tries: number): unknown {
     if (fault instanceof LakeError) return fault;
+    if (fault instanceof Damaged) return this.corrupt(key, fault.message);
     const text = messageOf(fault);
     return new LakeError('store-unreachable', { store: this.name, what, tries, fault: text }, { cause: fault });
   }
@@ -351,7 +359,7 @@ class S3Bucket implements Bucket {
   }
 
   private async tried(call: Call): Promise<Answer> {
-    const { method, body, sink, accepts = [], check, what } = call;
+    const { method, body, sink, accepts = [], check, damage, what } = call;
     const { url, headers } = await this.signed(call);
     this.counts.requests++;
     this.counts.sentBytes += body?.length ?? 0;
@@ -374,6 +382,8 @@ class S3Bucket implements Bucket {
     if ((status >= 200 && status < 300) || accepts.includes(status)) {
       const fault = check?.(answer);
       if (fault !== undefined) throw new Passing(fault);
+      const damaged = status < 300 ? damage?.(answer) : undefined;
+      if (damaged !== undefined) throw new Damaged(damaged);
       return answer;
     }
     throw this.refusal(what, answer);
@@ -458,35 +468,46 @@ const bytesFault = (
   key: string,
   hash: { digest(encoding: 'hex'): string },
 ): string | undefined => {
-  const putAs = headers[keyHeader];
-  if (putAs !== undefined && putAs !== keyText(key)) return `it was put as ${String(putAs)}`;
   const said = headers[shaHeader];
-  return said === undefined || said === hash.digest('hex')
-    ? undefined
-    : 'its bytes have not the checksum they were put with';
+  return (
+    otherKey(headers, key) ??
+    (said === undefined || said === hash.digest('hex')
+      ? undefined
+      : 'its bytes have not the checksum they were put with')
+  );
+};
+const otherKey = (headers: Answer['headers'], key: string): string | undefined => {
+  const putAs = headers[keyHeader];
+  return putAs === undefined || putAs === keyText(key) ? undefined : `it was put as ${String(putAs)}`;
 };
 
+interface AskedRange {
+  readonly offset: number;
+  readonly length: number;
+}
 /** What is wrong with the answer to a range. */
-const rangeFault = (
-  answer: Answer,
-  key: string,
-  { offset, length }: { readonly offset: number; readonly length: number },
-): string | undefined => {
-  const { status, headers, body } = answer;
-  const putAs = headers[keyHeader];
-  if (putAs !== undefined && putAs !== keyText(key)) return `it was put as ${String(putAs)}`;
+const rangeFault = ({ status, headers, body }: Answer, { offset, length }: AskedRange): string | undefined => {
+  if (status !== 206) return undefined;
   const said = headers['content-range'];
-  if (status === 206 && said !== undefined && !said.startsWith(`bytes ${offset}-${offset + length - 1}/`))
-    return `the answer is ${said}`;
-  const { length: found } = body;
+  const last = Math.min(offset + length, sizeIn(said)) - 1;
+  if (said !== undefined && !said.startsWith(`bytes ${offset}-${last}/`)) return `the answer is ${said}`;
+  const wanted = last + 1 - offset;
+  return body.length === wanted ? undefined : `the answer has ${body.length} bytes of ${wanted}`;
+};
+/** The size of the object that an answer is a range of, as far as that says. */
+const sizeIn = (range: string | undefined): number => Number(/\/(\d+)$/.exec(range ?? '')?.[1] ?? Infinity);
+
+/** What is wrong with an object that a range is asked of, as far as that tells. */
+const rangeDamage = (answer: Answer, key: string, { offset, length }: AskedRange): string | undefined => {
+  const { status, headers, body } = answer;
+  const said = headers['content-range'];
+  const size = status === 206 ? sizeIn(said) : body.length;
   // All of it has a sum.
-  if (status === 200 || (offset === 0 && said === `bytes 0-${length - 1}/${length}`)) {
+  if (status === 200 || (offset === 0 && body.length === size)) {
     const fault = bytesFault(answer, key, createHash('sha256').update(body));
     if (fault !== undefined) return fault;
   }
-  return (status === 206 ? found === length : found >= offset + length)
-    ? undefined
-    : `the answer has ${found} bytes of ${length}`;
+  return otherKey(headers, key) ?? (size < offset + length ? `it ends before byte ${offset + length}` : undefined);
 };
 
 const readFully = (fd: number, from: number, length: number): Buffer => {

@@ -160,15 +160,53 @@ test('a store that ignores the condition is refused by name', async () => {
   await server.close();
 });
 
-test('a body that was changed on the way is got again, and then refused', async () => {
-  const server = await startBucketServer();
-  const bucket = openBucket(optionsFor(server.endpoint, { retryMsMax: 200 }));
-  await bucket.put('x', Buffer.from('right'));
+describe('an object that is damaged in the store', () => {
+  const bytes = randomBytes(300);
   const key = '/lakes/one lake/x';
-  server.objects.set(key, { ...server.objects.get(key)!, bytes: Buffer.from('wrong') });
-  expect(await codeOf(bucket.get('x'))).toBe('store-unreachable');
-  bucket.close();
-  await server.close();
+  const damages = [
+    {
+      what: 'has other bytes',
+      damage: (stored: Buffer) => Buffer.concat([Buffer.from([stored[0]! ^ 1]), stored.subarray(1)]),
+      said: 'its bytes have not the checksum they were put with',
+      range: undefined,
+    },
+    {
+      what: 'is shorter',
+      damage: (stored: Buffer) => stored.subarray(0, 250),
+      said: 'its bytes have not the checksum they were put with',
+      range: 'it ends before byte 280',
+    },
+  ];
+  test.each(damages)('and $what is named at once, however it is got', async ({ damage, said, range }) => {
+    const server = await startBucketServer();
+    const proxy = await startFaultProxy(server.endpoint);
+    const bucket = openBucket(optionsFor(proxy.endpoint));
+    await bucket.put('x', bytes);
+    const sound = server.objects.get(key)!;
+    server.objects.set(key, { ...sound, bytes: damage(bytes) });
+    const textOf = (promise: Promise<unknown>): Promise<string> =>
+      promise.then(
+        () => 'no error',
+        ({ code, message }: { code: string; message: string }) => `${code} ${message}`,
+      );
+    const named = (fault: string): string => `store-corrupt store s3://lakes/one lake: x: ${fault}`;
+    expect(await textOf(bucket.get('x'))).toBe(named(said));
+    expect(await textOf(bucket.getFile('x', join(folder, 'damaged')))).toBe(named(said));
+    expect(existsSync(join(folder, 'damaged'))).toBe(false);
+    expect(await textOf(bucket.getRange('x', 0, server.objects.get(key)!.bytes.length))).toBe(named(said));
+    if (range !== undefined) expect(await textOf(bucket.getRange('x', 200, 80))).toBe(named(range));
+    // One that the way changed comes right the next time.
+    let asked = 0;
+    proxy.faultOf = () => {
+      if (++asked === 3) server.objects.set(key, sound);
+      return undefined;
+    };
+    expect((await bucket.get('x'))!.equals(bytes)).toBe(true);
+    expect(asked).toBe(3);
+    bucket.close();
+    await proxy.close();
+    await server.close();
+  });
 });
 
 describe('credentials', () => {

@@ -2,7 +2,7 @@
  * What sound rows say, and what is wrong with a commit or a data object beside the other rows and the files: `lake
  * fsck` names it, a repair takes it out.
  */
-import { messageOf } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { BranchRecord, Id, ObjectFiles, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
@@ -122,7 +122,7 @@ export function* faultsOfCommit(tables: Tables, pool: Id, commit: StoredCommit):
 
 /**
  * What objects are looked at with: the files that are there; `checkObject` looks at one's bytes (size, checksums) and
- * tells what is wrong with them.
+ * tells what is wrong with them, or throws what a reader would be told.
  */
 export interface ObjectChecks {
   readonly onDisk: ReadonlySet<Id>;
@@ -134,7 +134,10 @@ export const idsOnDisk = async (files: ObjectFiles): Promise<Set<Id>> => {
   for await (const id of files.list()) ids.add(id);
   return ids;
 };
-/** What is wrong with a data object that was not vacuumed. `inRows`: a row is missing; else it is the object's own. */
+/**
+ * What is wrong with a data object that was not vacuumed. `inRows`: a row is missing; else it is the object's own.
+ * @throws store-unreachable, store-refused
+ */
 export const faultOfObject = async (
   tables: Tables,
   entry: ObjectEntry,
@@ -148,6 +151,9 @@ export const faultOfObject = async (
     const text = await checkObject?.(objectMeta(entry, tables));
     return text === undefined ? undefined : { text, inRows: false };
   } catch (fault) {
+    // Of one that cannot be had nothing is known.
+    if (fault instanceof LakeError && (fault.code === 'store-unreachable' || fault.code === 'store-refused'))
+      throw fault;
     return { text: messageOf(fault), inRows: false };
   }
 };

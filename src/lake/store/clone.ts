@@ -44,7 +44,7 @@ export const namedObjects = async (
 
 /** Makes a folder with all of a bucket's lake. @throws store-empty, object-missing */
 export const cloneBucket = async (bucket: Bucket, to: string): Promise<Cloned> => {
-  if (!(await copyFromBucket(bucket, to))) throw new LakeError('store-empty', { store: bucket.name });
+  await copyFromBucket(bucket, to);
   const { ids, record } = await namedObjects(to);
   await eachOf(ids, objectsAtOnce, async (id) => {
     const path = objectPath(to, id);

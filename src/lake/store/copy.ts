@@ -250,6 +250,9 @@ class LakeCopy implements LakeStore {
     killPoint('store: fenced');
     markFolder(directory, { store: this.bucket.name, ack: this.options.ack, writer: this.writer.id });
     await this.lease.removeOthers();
+    const { unnamed } = this.opened;
+    // Behind the fence: nobody else names a newer one.
+    if (unnamed) await this.bucket.put(newestBaseKey, Buffer.from(String(unnamed.base)));
     this.cache = new ObjectCache(this.options.cache, {
       directory,
       mayGo: (id) => this.tip.last === this.newest.number && lake.tables.has('files', idBuffer(id)),

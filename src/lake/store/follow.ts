@@ -21,6 +21,7 @@ import {
   followedRow,
   goneNow,
   missingSegment,
+  noteUnnamed,
   openFollowedFolder,
   placeOf,
   putFence,
@@ -30,6 +31,7 @@ import {
 } from './open-bucket.ts';
 import { type RoleOptions, StoreRole } from './role.ts';
 import {
+  type BucketState,
   baseKey,
   lastNumber,
   findTip,
@@ -208,10 +210,12 @@ class BucketFollower implements LakeFollower {
   private async takeOver(): Promise<void> {
     const { noted, standby } = this.options;
     const { writer, segment } = this.tip;
-    const { tip, missing } = await findTip(this.bucket);
+    const state = await findTip(this.bucket);
+    const { tip, missing } = state;
     // Its fence would stand in the place of a segment that is lost, and cut off those behind it.
     if (missing === segment + 1) throw missingSegment(this.bucket, missing, tip);
     const own = newWriter(standby!, this.role);
+    noteUnnamed(state, noted);
     noted(`taking over ${this.bucket.name} from ${this.writer()} (writer ${writer})`);
     const acknowledged = await acknowledgedAlone(this.bucket, writer);
     await own.lease.begin();
@@ -228,7 +232,7 @@ class BucketFollower implements LakeFollower {
     this.role.send({ type: 'fence put' });
     if (acknowledged !== undefined) noted(lostText(this.bucket.name, { ...this.tip, ...this.putAt }, acknowledged));
     try {
-      await this.become(own, fence);
+      await this.become(own, fence, state);
       this.role.send({ type: 'leads' });
       for (const { resolve } of this.asked.splice(0)) resolve();
     } catch (fault) {
@@ -251,14 +255,15 @@ class BucketFollower implements LakeFollower {
       if (this.role.state !== 'promoting') return undefined;
     }
   }
-  private async become(own: BucketWriter, fence: Tip): Promise<void> {
+  private async become(own: BucketWriter, fence: Tip, { unnamed }: BucketState): Promise<void> {
     const { lake } = this;
     const gone = await goneNow(this.bucket, lake.directory);
     clearInterval(this.removals);
     await this.cache?.close();
     this.cache = undefined;
     await this.removeDue(Infinity);
-    const store = openFencedStore(this.options.standby!, own, { tip: fence, gone, isFenced: true, lacksBase: false });
+    const opened = { tip: fence, gone, isFenced: true, lacksBase: false, ...(unnamed && { unnamed }) };
+    const store = openFencedStore(this.options.standby!, own, opened);
     await lake.lead(store, placeOf(this.tip));
   }
 

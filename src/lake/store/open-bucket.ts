@@ -47,6 +47,7 @@ import {
   segmentKey,
   segmentsAhead,
   segmentsFrom,
+  type UnnamedBase,
   whoWrote,
 } from './segments.ts';
 
@@ -77,6 +78,8 @@ export interface Opened {
   readonly lacksBase: boolean;
   /** The newest segment of the writer before; absent: there was none. */
   readonly before?: SegmentHead;
+  /** What `base/newest` is to name again. */
+  readonly unnamed?: UnnamedBase;
 }
 interface OpenOptions {
   readonly bucket: Bucket;
@@ -122,6 +125,8 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
   const begun = logBegin(directory);
   if (state.tip === 0) return { tip: noTip, gone: [], isFenced: false, lacksBase: false };
   const base = state.bases.at(-1) ?? 0;
+  noteUnnamed(state, options.noted);
+  const unnamed = state.unnamed && { unnamed: state.unnamed };
   const newest = await segmentAt(bucket, state.tip);
   await options.mayWrite?.(newest.head);
   const lacksBase = base === 0 && (await segmentAt(bucket, 1)).head.begins !== undefined;
@@ -139,6 +144,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
         isFenced: false,
         lacksBase: !isWhole,
         before: newest.head,
+        ...unnamed,
       };
     }
   }
@@ -150,7 +156,10 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       fault: 'the lake was never copied to its end: start a service on the folder that was copied',
     });
   const { opened } = await makeFolderFrom(options, state);
-  return { before: newest.head, ...opened };
+  return { before: newest.head, ...opened, ...unnamed };
+};
+export const noteUnnamed = ({ unnamed }: BucketState, noted: (text: string) => void): void => {
+  if (unnamed) noted(`${unnamed.text}: the newest base, ${baseKey(unnamed.base)}, was found by a listing`);
 };
 /**
  * A folder that was made from a bucket gets its base when it is open: until then what its tables lose only the bucket
@@ -160,10 +169,11 @@ const isUsable = async (directory: string, { hasBase }: FileHead): Promise<boole
   !hasBase || basesOf(directory).own.length > 0 || areSound(tablesFolder(directory));
 const areSound = async (folder: string): Promise<boolean> =>
   hasTables(folder) && (wereClosed(folder) || (await probeTables(folder)).faults.length === 0);
-/** Makes a folder that has no lake from what the bucket has: false if it has none. Nothing is put into the bucket. */
-export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<boolean> => {
-  const { tip } = await openBucketLake({ bucket, directory, noted: () => undefined });
-  return tip.segment > 0;
+/** Makes a folder that has no lake from what the bucket has. Nothing is put into the bucket. @throws store-empty */
+export const copyFromBucket = async (bucket: Bucket, directory: string): Promise<Opened> => {
+  const opened = await openBucketLake({ bucket, directory, noted: () => undefined });
+  if (opened.tip.segment === 0) throw new LakeError('store-empty', { store: bucket.name });
+  return opened;
 };
 const segmentAt = async (bucket: Bucket, segment: number): Promise<Segment> => {
   const found = await segmentAround(bucket, segment);
@@ -273,6 +283,7 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
   if (known && (await segmentAround(bucket, known.segment))?.sum === known.sum) return known;
   const state = await findTip(bucket);
   if (state.tip === 0) throw new LakeError('store-empty', { store: bucket.name });
+  noteUnnamed(state, options.noted);
   if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
   const { followed } = await makeFolderFrom({ ...options, follows: true }, state);
   if (followed.address !== '') return followed;

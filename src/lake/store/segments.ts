@@ -140,20 +140,37 @@ export interface BucketState {
   readonly tip: number;
   /** The first segment behind the newest base that was there, and is not although later ones are. */
   readonly missing?: number;
+  readonly unnamed?: UnnamedBase;
+}
+/**
+ * `base/newest` does not name a base, which only a listing has then. `isDamaged`: it is there; `text`: why, with the
+ * store and the key.
+ */
+export interface UnnamedBase {
+  readonly base: number;
+  readonly isDamaged: boolean;
+  readonly fault: string;
+  readonly text: string;
 }
 /** Looks for the newest segment: bases are listed, segments are asked for by number. */
 export const findTip = async (bucket: Bucket): Promise<BucketState> => {
   for (;;) {
-    const bases = await knownBases(bucket);
+    const { bases } = await knownBases(bucket);
     const last = await endOfLog(bucket, bases.at(-1) ?? 0);
     // Either listing may be old: what it names last may be gone, and segments behind it with it.
-    const listed = ascending([...bases, ...(await knownBases(bucket))]);
+    const known = await knownBases(bucket);
+    const listed = ascending([...bases, ...known.bases]);
     const base = listed.at(-1) ?? 0;
     if (base > last) continue;
     const gap = await firstGap(bucket, base, last);
     if (gap.last > last && gap.missing === undefined) continue;
     const tip = await wholeEnd(bucket, gap.last);
-    return { bases: listed, tip, ...(gap.missing !== undefined && { missing: gap.missing }) };
+    return {
+      bases: listed,
+      tip,
+      ...(gap.missing !== undefined && { missing: gap.missing }),
+      ...(known.unnamed && base > 0 && { unnamed: { ...known.unnamed, base } }),
+    };
   }
 };
 /** With the numbers behind it that are skipped. */
@@ -199,13 +216,31 @@ export const isBegun = async (bucket: Bucket, absent: number, last: number): Pro
   return later.every((each) => !each || (each.head.known ?? each.head.segment - 1) < absent);
 };
 /** Those that a listing has, and the newest one. */
-const knownBases = async (bucket: Bucket): Promise<readonly number[]> => {
+const knownBases = async (
+  bucket: Bucket,
+): Promise<{ readonly bases: readonly number[]; readonly unnamed?: Omit<UnnamedBase, 'base'> }> => {
   const numbers: number[] = [];
   for await (const { key } of bucket.list('base/')) if (numberOf(key) > 0) numbers.push(numberOf(key));
-  const newest = Number((await bucket.get(newestBaseKey))?.toString('latin1') ?? 0);
+  const newest = await namedBase(bucket);
+  if (typeof newest !== 'number') return { bases: ascending(numbers), unnamed: newest };
   // Its writer may have been overtaken, and others have removed it.
   if (newest > (numbers.at(-1) ?? 0) && (await bucket.head(baseKey(newest))) !== undefined) numbers.push(newest);
-  return ascending(numbers);
+  return { bases: ascending(numbers) };
+};
+/** The number in `base/newest`, or why there is none. */
+const namedBase = async (bucket: Bucket): Promise<number | Omit<UnnamedBase, 'base'>> => {
+  const faulty = (isDamaged: boolean, fault: string): Omit<UnnamedBase, 'base'> => {
+    const { message: text } = new LakeError('store-corrupt', { store: bucket.name, key: newestBaseKey, fault });
+    return { isDamaged, fault, text };
+  };
+  try {
+    const text = (await bucket.get(newestBaseKey))?.toString('latin1');
+    if (text === undefined) return faulty(false, 'it is missing');
+    return /^\d{1,16}$/.test(text) ? Number(text) : faulty(true, 'it is no number');
+  } catch (fault) {
+    if (!(fault instanceof LakeError) || fault.code !== 'store-corrupt') throw fault;
+    return faulty(true, String(fault.parameters['fault']));
+  }
 };
 const ascending = (numbers: readonly number[]): readonly number[] => [...new Set(numbers)].sort((a, b) => a - b);
 /** Behind a base no `segmentsAhead` numbers in a row are free before the end. */
