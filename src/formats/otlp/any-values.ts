@@ -23,7 +23,7 @@ import {
 import { type KeyNode, Layouts, beginLayout } from '../key-layouts.ts';
 import { BytesFault } from '../type-bytes.ts';
 import type { ValueMemory } from '../value-memory.ts';
-import { type Wire, wireType } from './wire.ts';
+import { type Envelope, type Wire, wireType } from './wire.ts';
 
 /** Numbers of the fields of an `AnyValue`; 0: it has none. */
 const any = { none: 0, text: 1, bool: 2, int: 3, double: 4, array: 5, record: 6, bytes: 7 } as const;
@@ -41,6 +41,13 @@ const tags = {
   value: tagOf(2, wireType.bytes),
   item: tagOf(1, wireType.bytes),
 } as const;
+
+const envelopes = {
+  entry: { name: 'KeyValue', known: 2 },
+  value: { name: 'AnyValue', known: any.bytes },
+  record: { name: 'KeyValueList', known: 1 },
+  array: { name: 'ArrayValue', known: 1 },
+} as const satisfies Readonly<Record<string, Envelope>>;
 
 /** Places of a key and its value: two starts, two ends. */
 const placesEach = 4;
@@ -125,7 +132,7 @@ export class AnyValues {
         if (valueStart !== 0) (pieces ??= [valueStart, valueEnd]).push(wire.at, to);
         valueStart = wire.at;
         valueEnd = wire.at = to;
-      } else wire.skip(tag, end);
+      } else wire.skipOther(tag, end, envelopes.entry);
     }
     if (pieces) {
       valueEnd = wire.join(pieces, pieces.length);
@@ -227,7 +234,7 @@ export class AnyValues {
         at = wire.length(end);
         this.addEntry(wire.at, at);
       } else {
-        wire.skip(tag, end);
+        wire.skipOther(tag, end, envelopes.record);
         ({ at } = wire);
       }
     }
@@ -274,7 +281,7 @@ export class AnyValues {
           kind = any.double;
           break;
         default:
-          wire.skip(tag, end);
+          wire.skipOther(tag, end, envelopes.value);
       }
     }
     if (pieces && (kind === any.array || kind === any.record)) {
@@ -297,7 +304,7 @@ export class AnyValues {
       wire.at = next;
       const tag = wire.tag(end);
       if (tag !== tags.item) {
-        wire.skip(tag, end);
+        wire.skipOther(tag, end, envelopes.array);
         next = wire.at;
         continue;
       }
@@ -364,7 +371,7 @@ export class AnyValues {
           at = wire.length(end);
           members.add(this.typeOf(wire.at, at, depth + 1));
         } else {
-          wire.skip(tag, end);
+          wire.skipOther(tag, end, envelopes.array);
           ({ at } = wire);
         }
       }

@@ -17,7 +17,7 @@ import {
 import { BytesFault } from '../type-bytes.ts';
 import { type AnyValues, Place } from './any-values.ts';
 import type { FieldSpec, Kind, MessageSpec } from './schema.ts';
-import { type Wire, wireType } from './wire.ts';
+import { type Wire, otherType, wireType } from './wire.ts';
 
 /** How each kind lies in the bytes. */
 export const wireOf: Readonly<Record<Kind, number>> = {
@@ -153,8 +153,7 @@ export class Messages {
       const tag = wire.tag(end);
       const slot = byTag[tag];
       if (slot) this.note(slot, tag, end);
-      else if (this.numbers[tag >>> 3])
-        throw new BytesFault(`field ${tag >>> 3} of ${this.spec.name} has wire type ${tag & 7}`);
+      else if (this.numbers[tag >>> 3]) throw otherType(tag, this.spec.name);
       else wire.skip(tag, end);
     }
   }

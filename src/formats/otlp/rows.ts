@@ -7,6 +7,7 @@
  */
 import { Builder } from '../../vectors/builder.ts';
 import { Uint32List } from '../../vectors/lists.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import type { Field, RecordVector, Vector } from '../../vectors/vector.ts';
 import { BatchSize } from '../batches.ts';
@@ -24,7 +25,7 @@ import {
   scope,
   span,
 } from './schema.ts';
-import { type Wire, wireType } from './wire.ts';
+import { type Envelope, type Wire, otherType, wireType } from './wire.ts';
 
 /** What a request is read with. `turn`: does a long piece of work, so that it can be stopped. */
 export interface RowOptions {
@@ -41,13 +42,21 @@ const field = (number: number): number => number * 8 + wireType.bytes;
 const first = field(1);
 const second = field(2);
 const third = field(3);
+/** Messages that hold others, and how many of their fields are known. */
+const envelopes = {
+  request: { name: 'the request', known: 1 },
+  resource: { name: 'resources', known: 3 },
+  scope: { name: 'scopes', known: 3 },
+  points: { name: 'points', known: 1 },
+} as const satisfies Readonly<Record<string, Envelope>>;
 
 /** The batches of a request. @throws BytesFault, LakeError format-memory */
 export function* readRows(wire: Wire, signal: Signal, options: RowOptions): Generator<Vector> {
   const rows = new Rows(wire, signal, options);
   const size = wire.bytes.length;
   for (let at = 0; at < size; ) {
-    const end = next(wire, at, size, first);
+    checkStopAt(rows.steps++);
+    const end = next(wire, at, size, first, envelopes.request);
     const start = wire.at;
     at = end;
     if (wire.found) yield* resourceRows(wire, rows, start, end);
@@ -55,8 +64,11 @@ export function* readRows(wire: Wire, signal: Signal, options: RowOptions): Gene
   if (rows.length > 0) yield rows.take();
 }
 
-/** Goes by one field, from `at` on: `found` tells whether it is the one that is wanted, which begins at `wire.at`. */
-const next = (wire: Wire, at: number, end: number, wanted: number): number => {
+/**
+ * Goes by one field, from `at` on: `found` tells whether it is the one that is wanted, which begins at `wire.at`.
+ * `envelope`: of a message whose fields nobody has looked at.
+ */
+const next = (wire: Wire, at: number, end: number, wanted: number, envelope?: Envelope): number => {
   wire.at = at;
   const tag = wire.tag(end);
   if (tag === wanted) {
@@ -64,22 +76,26 @@ const next = (wire: Wire, at: number, end: number, wanted: number): number => {
     return wire.length(end);
   }
   wire.found = false;
-  wire.skip(tag, end);
+  if (envelope) wire.skipOther(tag, end, envelope);
+  else wire.skip(tag, end);
   return wire.at;
 };
 
 function* resourceRows(wire: Wire, rows: Rows, start: number, end: number): Generator<Vector> {
   rows.resource.note(wire, start, end);
   for (let at = start; at < end; ) {
+    checkStopAt(rows.steps++);
     const to = next(wire, at, end, second);
     const from = wire.at;
     at = to;
     if (wire.found) yield* scopeRows(wire, rows, from, to);
   }
+  rows.check(rows.resource);
 }
 function* scopeRows(wire: Wire, rows: Rows, start: number, end: number): Generator<Vector> {
   rows.scope.note(wire, start, end);
   for (let at = start; at < end; ) {
+    checkStopAt(rows.steps++);
     const to = next(wire, at, end, second);
     const from = wire.at;
     at = to;
@@ -90,19 +106,20 @@ function* scopeRows(wire: Wire, rows: Rows, start: number, end: number): Generat
       if (rows.isFull) yield rows.take();
     }
   }
+  rows.check(rows.scope);
 }
 function* metricRows(wire: Wire, rows: Rows, owner: MetricOwner, start: number, end: number): Generator<Vector> {
   const kind = owner.note(wire, start, end);
-  if (kind < 0) return;
   const { dataStart, dataEnd } = owner;
   for (let at = dataStart; at < dataEnd; ) {
-    const to = next(wire, at, dataEnd, first);
+    const to = next(wire, at, dataEnd, first, envelopes.points);
     const from = wire.at;
     at = to;
     if (!wire.found) continue;
     rows.add(kind, from, to);
     if (rows.isFull) yield rows.take();
   }
+  rows.check(owner);
 }
 
 /** What holds for many rows: its record is written when the first row of a batch needs it. */
@@ -110,18 +127,26 @@ abstract class Owner {
   protected builder = new Builder();
   /** Of the record that holds now; -1 while it is not written. */
   private code = -1;
+  private isRead = false;
 
   get now(): number {
     if (this.code < 0) {
       this.code = this.builder.length;
       this.write();
+      this.isRead = true;
     }
     return this.code;
   }
   /** Another one holds. */
   protected changed(): void {
     this.code = -1;
+    this.isRead = false;
   }
+  /** Reads the one that holds now if no row needed it: what makes no sense is refused there too. @throws BytesFault */
+  check(): void {
+    if (!this.isRead) this.read();
+  }
+  protected abstract read(): void;
   protected abstract write(): void;
   protected abstract fields(): readonly Field[];
   /** The fields of the records that were written; another batch begins. */
@@ -134,6 +159,16 @@ abstract class Owner {
 const fieldsOf = (builder: Builder): readonly Field[] => (builder.finish() as RecordVector).fields;
 const column = (name: string, builder: Builder): Field => ({ name, optional: false, values: builder.finish() });
 
+/** Where records are written that nobody wants. */
+class Unused {
+  private builder = new Builder();
+  next(): Builder {
+    if (this.builder.length === unusedMax) this.builder = new Builder();
+    return this.builder;
+  }
+}
+const unusedMax = 1000;
+
 /** A resource or a scope, with the address of its schema. */
 class NamedOwner extends Owner {
   private readonly wire: Wire;
@@ -143,10 +178,13 @@ class NamedOwner extends Owner {
   private end = 0;
   private schemaStart = 0;
   private schemaEnd = 0;
-  constructor(wire: Wire, messages: Messages) {
+  private readonly envelope: Envelope;
+  private readonly unused = new Unused();
+  constructor(wire: Wire, messages: Messages, envelope: Envelope) {
     super();
     this.wire = wire;
     this.messages = messages;
+    this.envelope = envelope;
   }
 
   /** What holds from here on stands in this message. */
@@ -166,12 +204,16 @@ class NamedOwner extends Owner {
         this.schemaEnd = wire.length(end);
         this.schemaStart = wire.at;
         wire.at = this.schemaEnd;
-      } else wire.skip(tag, end);
+      } else if (tag === second) wire.at = wire.length(end);
+      else wire.skipOther(tag, end, this.envelope);
     }
     if (pieces) {
       this.end = wire.join(pieces, pieces.length);
       this.start = wire.at;
     }
+  }
+  protected read(): void {
+    if (this.end > this.start) this.messages.write(this.unused.next(), this.start, this.end);
   }
   protected write(): void {
     this.messages.write(this.builder, this.start, this.end);
@@ -196,7 +238,8 @@ class MetricOwner extends Owner {
   private start = 0;
   private end = 0;
   private kind = -1;
-  /** Where the points are. */
+  private readonly unused = { metric: new Unused(), aggregation: new Unused() };
+  /** Where the points are: nowhere if it has none. */
   dataStart = 0;
   dataEnd = 0;
   constructor(wire: Wire, values: AnyValues) {
@@ -211,11 +254,13 @@ class MetricOwner extends Owner {
     this.kind = -1;
     this.start = start;
     this.end = end;
+    this.dataStart = this.dataEnd = 0;
     let pieces: number[] | undefined;
     wire.at = start;
     while (wire.at < end) {
       const tag = wire.tag(end);
       const kind = kindByTag.get(tag);
+      if (kind === undefined && kindNumbers.has(tag >>> 3)) throw otherType(tag, metric.name);
       if (kind === undefined) wire.skip(tag, end);
       else {
         const to = wire.length(end);
@@ -233,6 +278,11 @@ class MetricOwner extends Owner {
     }
     return this.kind;
   }
+  protected read(): void {
+    if (this.end > this.start) this.messages.write(this.unused.metric.next(), this.start, this.end);
+    if (this.dataEnd > this.dataStart)
+      this.aggregations.write(this.unused.aggregation.next(), this.dataStart, this.dataEnd);
+  }
   protected write(): void {
     this.messages.write(this.builder, this.start, this.end);
     this.kinds.text(pointKinds[this.kind]!.kind);
@@ -247,6 +297,7 @@ class MetricOwner extends Owner {
     return fields;
   }
 }
+const kindNumbers: ReadonlySet<number> = new Set(pointKinds.map(({ number }) => number));
 const kindByTag: ReadonlyMap<number, number> = new Map(
   pointKinds.map(({ number }: PointKind, k) => [field(number), k] as const),
 );
@@ -276,6 +327,8 @@ class Rows {
   private readonly turn: RowOptions['turn'];
   private tags = new Uint32List();
   private slots = new Uint32List();
+  /** Messages that were gone through. */
+  steps = 0;
 
   constructor(wire: Wire, signal: Signal, { batchRows, turn, ...limits }: RowOptions) {
     const values = new AnyValues(wire, limits);
@@ -284,8 +337,8 @@ class Rows {
     this.memory = limits.memory;
     this.turn = turn;
     this.size = new BatchSize(batchRows);
-    this.resource = new NamedOwner(wire, new Messages(wire, values, resource));
-    this.scope = new NamedOwner(wire, new Messages(wire, values, scope));
+    this.resource = new NamedOwner(wire, new Messages(wire, values, resource), envelopes.resource);
+    this.scope = new NamedOwner(wire, new Messages(wire, values, scope), envelopes.scope);
     this.metric = signal === 'metrics' ? new MetricOwner(wire, values) : undefined;
     this.owners = [this.resource, this.scope, ...(this.metric ? [this.metric] : [])];
     this.kinds = specs.map((spec) => new Kind(new Messages(wire, values, spec)));
@@ -308,6 +361,13 @@ class Rows {
     return this.size.isFull(this.tags.length);
   }
 
+  /** What no row needed is read all the same. @throws BytesFault, LakeError format-memory */
+  check(owner: Owner): void {
+    this.memory.watchParts();
+    owner.check();
+    this.values.trim();
+    this.memory.free();
+  }
   /** Adds the message there as a row of the kind. */
   add(tag: number, start: number, end: number): void {
     const kind = this.kinds[tag]!;

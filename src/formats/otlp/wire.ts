@@ -17,6 +17,12 @@ export const wireType = { varint: 0, fixed64: 1, bytes: 2, group: 3, groupEnd: 4
 /** Groups within groups, which nobody writes any more. */
 const groupsMax = 100;
 
+/** A message that holds others, as errors name it. Its fields that are known have the numbers from 1 to `known`. */
+export interface Envelope {
+  readonly name: string;
+  readonly known: number;
+}
+
 /** What is noted of a message that was joined. */
 const joinedBytes = 100;
 
@@ -148,6 +154,14 @@ export class Wire {
     this.high = this.view.getInt32(at + 4, true);
   }
 
+  /**
+   * Leaves out a field whose tag is none of those that are known. @throws BytesFault if the field is known: what it says
+   * otherwise would be lost
+   */
+  skipOther(tag: number, end: number, { name, known }: Envelope): void {
+    if (tag >>> 3 <= known) throw otherType(tag, name);
+    this.skip(tag, end);
+  }
   /** Leaves out the field whose tag was read. */
   skip(tag: number, end: number, groups = 0): void {
     switch (tag & 7) {
@@ -179,4 +193,7 @@ export class Wire {
   }
 }
 
+/** A field that is known has another wire type. */
+export const otherType = (tag: number, name: string): BytesFault =>
+  new BytesFault(`field ${tag >>> 3} of ${name} has wire type ${tag & 7}`);
 const cut = (): BytesFault => new BytesFault('the message ends in the middle of a field');
