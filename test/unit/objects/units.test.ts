@@ -29,7 +29,7 @@ const stored = (type: PrimitiveType, values: NumberArray): { bytes: number; vers
   const version = bytes[bytes.length - 16 - bytes.readUInt32LE(bytes.length - 16)]!;
   const reader = openObject(sourceOfBytes('0'.repeat(40), bytes)) as ObjectReader;
   const field = flatten((reader.read(0) as RecordVector).fields[0]!.values);
-  return { bytes: bytes.length, version, back: Array.from(values, (_, i) => dataAt(field, i)) };
+  return { bytes: bytes.length, version, back: Array.from({ length: values.length }, (_, i) => dataAt(field, i)) };
 };
 const floats = (list: readonly number[]): ReturnType<typeof stored> => stored(types.float64, Float64Array.from(list));
 const times = (list: readonly bigint[]): ReturnType<typeof stored> => stored(types.time, BigInt64Array.from(list));
