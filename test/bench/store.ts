@@ -1,6 +1,7 @@
 /**
  * What a lake in a bucket costs beside one in a folder: `npm run bench:store -- [-rows 1000000] [-commits 100000]
- * [-pools 2000] [-seconds 10] [-put 20] [-parts load,cold,opening,clients,replicas]`. Times of the machine and of the service's processor; the store is versitygw where it is
+ * [-pools 2000] [-seconds 10] [-put 20] [-objects 1000000] [-parts load,cold,opening,clients,replicas,listings]`. Times
+ * of the machine and of the service's processor; the store is versitygw where it is
  * installed, else (and where requests are counted or slowed down) a small one in this process. Prints each figure with
  * its bound; with a machine that does other work, processor times and counts say more than the clock.
  */
@@ -13,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { newId } from '../../src/lake/ksuid.ts';
 import { openLake } from '../../src/lake/lake.ts';
 import type { KeyBound } from '../../src/lake/lake.types.ts';
-import { openLakeObjects } from '../../src/lake/objects/fetched.ts';
+import { objectKey, openLakeObjects } from '../../src/lake/objects/fetched.ts';
 import { openObject, projectionOf, sourceOfBytes } from '../../src/lake/objects/reader.ts';
 import { openLakeStore } from '../../src/lake/store/copy.ts';
 import { openBucket, type S3Options } from '../../src/store/s3.ts';
@@ -41,6 +42,8 @@ export interface StoreBenchOptions {
   readonly seconds: number;
   /** What a put takes where clients commit, in milliseconds. */
   readonly put: number;
+  /** What a bucket has besides where listings are counted. */
+  readonly objects: number;
   /** Default: all. */
   readonly parts?: readonly string[];
 }
@@ -421,12 +424,96 @@ const listen = async (url: string, signal: AbortSignal, heard: (id: number) => v
   }
 };
 
+/** Requests of each kind on a bucket of very many objects, and an opening: which of them list. */
+const listings = async (folder: string, { objects }: StoreBenchOptions, say: Say): Promise<void> => {
+  const server = await startBucketServer();
+  const { endpoint } = server;
+  const stored = { bytes: Buffer.alloc(1), meta: {}, etag: '""', modifiedMs: Date.now() };
+  for (let n = 0; n < objects; n++) server.objects.set(`/lakes/crowded/${objectKey(newId())}`, stored);
+  const flags = [...storeFlags(endpoint, 'crowded'), '-store.ack', 'bucket', '-cache.max', '1B'];
+  const many = `with ${objects.toLocaleString('en-US')} objects in the bucket`;
+  try {
+    let answers = '';
+    await withService(join(folder, 'crowded'), flags, async (service) => {
+      const from = listsOf(server);
+      const cpu = processorSecondsOf(service.process.pid!);
+      const requests = await someRequests(service);
+      const used = processorSecondsOf(service.process.pid!) - cpu;
+      say(`${requests} requests ${many}, processor of the service`, used, 's', '5');
+      say(`listings by requests ${many}`, listsOf(server) - from, '', '0');
+      answers = await askQuery(service, 'from p0 | count(), sum(n)');
+    });
+    const from = server.requests.length;
+    await withService(join(folder, 'crowded-again'), flags, async (service) => {
+      if ((await askQuery(service, 'from p0 | count(), sum(n)')) !== answers) throw new Error('other rows');
+    });
+    const listed = server.requests.slice(from).filter((each) => each.includes('list-type='));
+    say(
+      'listings of objects by an opening',
+      listed.filter((each) => /prefix=\w+%2Fobjects/.test(each)).length,
+      '',
+      '0',
+    );
+  } finally {
+    await server.close();
+  }
+};
+/** Loads, queries, changes of all kinds and looks at metadata; how many. */
+const someRequests = async (service: Service): Promise<number> => {
+  let count = 0;
+  const did = async (
+    method: string,
+    path: string,
+    body?: string,
+    headers?: Record<string, string>,
+  ): Promise<string> => {
+    const type = body?.startsWith('{"n"') ? 'application/x-ndjson' : 'application/json';
+    const answer = await fetch(service.address + path, {
+      method,
+      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': type }), ...headers },
+      ...(body !== undefined && { body }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    count++;
+    return text;
+  };
+  const json = (value: object): string => JSON.stringify(value);
+  const main = '/pool/p0/branch/main';
+  const rows = (from: number): string =>
+    Array.from({ length: 5000 }, (_, i) => json({ n: from + i, text: `${i}`.repeat(20) })).join('\n');
+  await did('POST', '/pool', json({ name: 'p0', layout: { order: 'asc', keys: [['n']] } }));
+  const commits: string[] = [];
+  for (let n = 0; n < 4; n++) commits.push((JSON.parse(await did('POST', main, rows(n * 5000))) as Commit).commit);
+  const tip = commits.at(-1)!;
+  await did('POST', '/pool/p0', json({ name: 'kid', commit: tip }));
+  await did('POST', '/pool/p0/branch/kid', rows(50_000));
+  await did('POST', `${main}/merge/kid`);
+  await did('POST', `${main}/delete`, json({ where: 'n < 7000' }));
+  const { commit } = JSON.parse(await did('POST', main, rows(90_000))) as Commit;
+  await did('POST', `${main}/revert/${commit}`);
+  const ids = JSON.parse(await did('POST', '/query', json({ query: 'from p0:objects | values id' }))) as string[];
+  await did('POST', `${main}/compact`, json({ object_ids: ids }));
+  await did('POST', '/pool/p0/revision/main/vacuum');
+  for (const query of ['count()', 'where n > 12000 | count() by n % 7', 'sort -r n | head 3', 'sum(len(text))'])
+    await did('POST', '/query', json({ query: `from p0 | ${query}` }));
+  for (const meta of ['branches', 'log', 'objects'])
+    await did('POST', '/query', json({ query: `from p0:${meta} | count()` }));
+  for (const path of ['/view', '/pool/p0/stats', main, '/metrics', '/ready', '/pool/p0/graph'])
+    await did('GET', path, undefined, path === '/metrics' ? { accept: 'text/plain' } : undefined);
+  return count;
+};
+interface Commit {
+  readonly commit: string;
+}
+
 const benchParts: Readonly<Record<string, (folder: string, options: StoreBenchOptions, say: Say) => Promise<void>>> = {
   load: besideFolder,
   cold: coldQueries,
   opening,
   clients: manyClients,
   replicas,
+  listings,
 };
 
 const isWithin = ({ value, bound: most }: StoreFigure): boolean =>
@@ -443,6 +530,7 @@ const main = async (argv: readonly string[]): Promise<void> => {
       pools: option('pools', 2000),
       seconds: option('seconds', 10),
       put: option('put', 20),
+      objects: option('objects', 1_000_000),
       ...(argv.includes('-parts') && { parts: argv[argv.indexOf('-parts') + 1]!.split(',') }),
     },
     (figure) => {

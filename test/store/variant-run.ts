@@ -17,6 +17,7 @@ const files = [
   'test/time-travel.test.ts',
   'test/upsert.test.ts',
   'test/identity.test.ts',
+  'test/unit/http/answer-formats.test.ts',
   'test/client',
   'test/clients',
   'test/laws',

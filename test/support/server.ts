@@ -23,6 +23,7 @@ import { MachineWatch } from '../../src/recording/watch.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 import { testParts } from './test-parts.ts';
+import { listingsOf } from './test-store.ts';
 
 export interface TestService {
   readonly url: string;
@@ -51,7 +52,8 @@ export interface Answer {
 /**
  * Starts a service with the given flags; `directory` keeps a lake that is already there, `log` gets its lines;
  * `charts`: others than those of machines/. `report` is told of certificates that are no good. `iceberg`: another
- * catalogue than the lake's own, another clock for its tokens.
+ * catalogue than the lake's own, another clock for its tokens. With its lake in a bucket of this process `close` rejects
+ * if a request had the bucket listed.
  */
 export const startService = async (
   flags: readonly string[] = [],
@@ -98,6 +100,7 @@ export const startService = async (
     ...recorder?.lakeHooks,
     ...inspect,
   });
+  const listings = await listingsOf(address);
   recorder?.begin(lake);
   const workers = startWorkerPool(
     {
@@ -186,6 +189,7 @@ export const startService = async (
       return answer.body;
     },
     close: async () => {
+      const listed = (await listingsOf(address)) - listings;
       await server.close();
       await recorder?.tips(workers);
       await own.close();
@@ -194,6 +198,7 @@ export const startService = async (
       await audit?.close();
       await recorder?.close();
       if (!directory) await rm(folder, { recursive: true, force: true });
+      if (listed > 0) throw new Error(`the bucket was listed ${listed} times for requests`);
     },
   };
 };

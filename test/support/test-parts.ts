@@ -32,6 +32,8 @@ export const testParts = async (directory: string): Promise<TestParts> => {
     graceMs: 3_600_000,
     cache,
     closeMsMax: 60_000,
+    // What is listed besides is on the path of a request (server.ts).
+    sweepDelayMs: 24 * 3_600_000,
     takesOver: true,
     noted: () => undefined,
   });

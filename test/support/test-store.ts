@@ -10,24 +10,31 @@ import { createHash } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { S3Options } from '../../src/store/s3.ts';
-import { startBucketServer } from './bucket-server.ts';
+import { type BucketServer, startBucketServer } from './bucket-server.ts';
 
 const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' } as const;
 
-let started: Promise<string> | undefined;
+let started: Promise<BucketServer> | undefined;
 /** Where the store is that lakes are in; undefined: they are in folders alone. */
 const askedEndpoint = (): Promise<string> | undefined => {
   const asked = process.env['LAKE_TEST_STORE'] ?? '';
   if (asked === '') return undefined;
   return asked === 'memory' ? ownEndpoint() : Promise.resolve(asked);
 };
-const ownEndpoint = (): Promise<string> => {
+const ownEndpoint = async (): Promise<string> => {
   started ??= startBucketServer().then((server) => {
     // It goes with the process.
     server.unref();
-    return server.endpoint;
+    return server;
   });
-  return started;
+  return (await started).endpoint;
+};
+/** How often a lake's part of the store of this process was listed so far; of another store: 0. */
+export const listingsOf = async (address: S3Options | undefined): Promise<number> => {
+  const server = await started;
+  if (!server || address?.endpoint !== server.endpoint) return 0;
+  const prefix = `prefix=${encodeURIComponent(address.prefix)}`;
+  return server.requests.filter((each) => each.includes('list-type=') && each.includes(prefix)).length;
 };
 
 /** The bucket of the lake in a folder; undefined: it has none. */
