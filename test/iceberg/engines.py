@@ -4,7 +4,8 @@ to read, and prints for each case the count of rows, the sum, the least and the 
     {"uri": "http://HOST/iceberg", "bucket": "http://HOST/lake", "key": "...", "column": "id", "cases": {"NAME": CASE}}
 
 A case of `sql` gives the rows of a statement (engines of Java), in which `{lake}` is the catalogue; one with `start` and
-`end` counts what came between two snapshots. A case of `lines` gives how many rows they read, typed as they are. Others
+`end` counts what was appended between two snapshots, one with `changes`, two snapshots, gives by how much the count and
+the sum are greater, of the rows that came and went between them. A case of `lines` gives how many rows they read, typed as they are. Others
 have a `warehouse` and a `table`, and may have a `ref`, a `snapshot` (id) or a time (`ms`, since 1970); one that has
 `columns` gives the rows themselves, as text; one that is `whole` reads all, and gives the number of rows, and of each
 column how many of them have a value (`variants`: columns that are some, or have some in them).

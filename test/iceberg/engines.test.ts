@@ -170,6 +170,14 @@ const joined = (engine: Engine): string => {
   const other = `{lake}.lake.${quote}odd_x002e_Name${quote}`;
   return `SELECT count(*), sum(e.id) FROM {lake}.lake.events e JOIN ${other} o ON e.id - 1000 = o.id`;
 };
+const changed = (start: keyof typeof states, end: keyof typeof states): object => ({
+  warehouse: 'lake',
+  table,
+  changes: [states[start].snapshot, states[end].snapshot],
+});
+/** By how much the count and the sum are greater at `end`. */
+const moreIn = (start: keyof typeof states, end: keyof typeof states): Numbers =>
+  [0, 1].map((i) => Number(states[end].numbers[i]) - Number(states[start].numbers[i]));
 /** Each of its characters means something to one of the languages. */
 const oddBranch = `o'd"d\\n é`;
 
@@ -192,6 +200,11 @@ describe('an engine reads what the service reads', () => {
             missing: { warehouse: 'lake', table: 'none' },
             ...linesOf(engine),
             ...(engines[engine].isJava && { join: { warehouse: 'lake', sql: joined(engine) } }),
+            ...(engines[engine].isJava && {
+              'changes of loads': changed('first', 'second'),
+              'changes of a delete': changed('second', 'main'),
+              'changes of both': changed('first', 'main'),
+            }),
             ...(engine === 'spark' && {
               between: { warehouse: 'lake', table, start: states.first.snapshot, end: states.second.snapshot },
             }),
@@ -218,6 +231,11 @@ describe('an engine reads what the service reads', () => {
             'lines of an odd name': 4,
           }),
           ...(engines[engine].isJava && { join: [[4, 4010]] }),
+          ...(engines[engine].isJava && {
+            'changes of loads': moreIn('first', 'second'),
+            'changes of a delete': moreIn('second', 'main'),
+            'changes of both': moreIn('first', 'main'),
+          }),
           ...(engine === 'spark' && { between: 2000 }),
         });
       },
@@ -225,10 +243,12 @@ describe('an engine reads what the service reads', () => {
 });
 
 test('the manual says which engine reads what', () => {
-  const heads = ['', ...Object.keys(columns)];
+  const heads = ['', ...Object.keys(columns), 'changes between commits'];
+  const shown = (reads: boolean): string => (reads ? 'yes' : 'no');
   const rows = (Object.keys(engines) as Engine[]).map((engine) => [
     engines[engine].name,
-    ...(Object.keys(columns) as Column[]).map((column) => (columnsOf(engine).includes(column) ? 'yes' : 'no')),
+    ...(Object.keys(columns) as Column[]).map((column) => shown(columnsOf(engine).includes(column))),
+    shown(engines[engine].isJava),
   ]);
   const lines = [heads, heads.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
   const text = `<!-- begin iceberg engines -->\n${lines.join('\n')}\n<!-- end iceberg engines -->`;

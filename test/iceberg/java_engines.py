@@ -14,6 +14,12 @@ from functools import lru_cache
 
 from asked import column, ended, key, quoted, uri
 
+# For a machine that runs few statements, each but once.
+brief = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+# Of rows that came and went: how many more there are then, and by how much the sum is greater.
+came = "CASE lower(_change_type) WHEN 'insert' THEN 1 WHEN 'delete' THEN -1 END"
+net = f"sum({came}), sum({came} * {column})"
+
 
 @lru_cache
 def spark():
@@ -22,6 +28,7 @@ def spark():
     jars = ",".join(glob.glob(os.environ["ICEBERG_SPARK"] + "/jars/*.jar"))
     builder = SparkSession.builder.master("local[1]").config("spark.jars", jars).config("spark.ui.enabled", "false")
     settings = {
+        "spark.driver.extraJavaOptions": " ".join(brief),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.session.timeZone": "UTC",
@@ -58,6 +65,11 @@ def by_spark(case):
     if "start" in case:
         reader = spark().read.format("iceberg").option("start-snapshot-id", str(case["start"]))
         return reader.option("end-snapshot-id", str(case["end"])).load(source).count()
+    if "changes" in case:
+        start, end = map(str, case["changes"])
+        reader = spark().read.format("iceberg").option("start-snapshot-id", start).option("end-snapshot-id", end)
+        reader.load(f"{source}.changes").createOrReplaceTempView("changes")
+        return list(spark().sql(f"SELECT {net} FROM changes").collect()[0])
     at = ""
     if "ref" in case:
         at = f" VERSION AS OF '{case['ref']}'"
@@ -104,8 +116,8 @@ def trino():
             "catalog.management": "dynamic",
             "catalog.store": "memory",
             "plugin.dir": f"{home}/plugin",
-            "query.max-memory": "1GB",
-            "query.max-memory-per-node": "1GB",
+            "query.max-memory": "512MB",
+            "query.max-memory-per-node": "512MB",
         },
         "node.properties": {"node.environment": "test", "node.id": "one", "node.data-dir": data},
         "log.properties": {"io.trino": "WARN"},
@@ -113,7 +125,7 @@ def trino():
     for name, own in settings.items():
         with open(f"{data}/etc/{name}", "w") as file:
             file.writelines(f"{setting}={value}\n" for setting, value in own.items())
-    flags = ["-Xmx3G", "--sun-misc-unsafe-memory-access=allow", "--add-modules=jdk.incubator.vector"]
+    flags = [*brief, "-Xmx1536M", "--sun-misc-unsafe-memory-access=allow", "--add-modules=jdk.incubator.vector"]
     flags += ["-Djdk.attach.allowAttachSelf=true", f"-Dconfig={data}/etc/config.properties"]
     flags += ["-Dnode.environment=test", "-Dnode.id=one", f"-Dnode.data-dir={data}"]
     flags += [f"-Dlog.levels-file={data}/etc/log.properties", f"-Dcatalog.config-dir={data}/etc/catalog"]
@@ -191,6 +203,10 @@ def by_trino(case):
     if "sql" in case:
         return trino_rows(case["sql"].replace("{lake}", lake))[1]
     source = f"{lake}.lake.{quoted(case['table'])}"
+    if "changes" in case:
+        start, end = case["changes"]
+        changes = f"TABLE({lake}.system.table_changes('lake', {quoted(case['table'], chr(39))}, {start}, {end}))"
+        return trino_rows(f"SELECT {net} FROM {changes}")[1][0]
     at = ""
     if "ref" in case:
         at = f" FOR VERSION AS OF '{case['ref']}'"
