@@ -50,7 +50,7 @@ import { castError, mayHoldMore, refuseBeyond } from './cast-errors.ts';
 import { castPrimitive } from '../cast-primitive.ts';
 import { nullOf } from '../cast.ts';
 import { lift, liftTagged, liftUnion } from '../lift.ts';
-import { roundHalfAway } from '../../functions/numbers/rounding.ts';
+import { roundHalfAway, roundHalfEven } from '../../functions/numbers/rounding.ts';
 import { onlyMember } from '../../../vectors/unions.ts';
 import { listsOf, mapsOf } from '../lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from '../rows.ts';
@@ -183,7 +183,8 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
 const toWide = (v: FlatVector, type: SqlType & { readonly kind: 'wide' }, cast: SqlCast): Vector => {
   const short = type.unsigned ? types.uint64 : types.int64;
   const isBits = cast.from?.kind === 'bit';
-  const found = (v.form === 'number' && v.type === short) || isBits ? undefined : wideRows(v, type, short);
+  const isDecimal = cast.from?.kind === 'decimal';
+  const found = (v.form === 'number' && v.type === short) || isBits ? undefined : wideRows(v, type, short, isDecimal);
   return found ? settle(found.values, found.bad, v, type, cast) : castPlain(v, short, type, cast);
 };
 
@@ -322,12 +323,6 @@ const finite = (x: number | undefined, type: PrimitiveType, text = 'inf'): numbe
     ? undefined
     : rounded;
 };
-/** The nearest whole number, of two the even one. */
-const nearest = (x: number): number => {
-  const floor = Math.floor(x);
-  const rest = x - floor;
-  return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
-};
 const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast: SqlCast): Vector => {
   if (target === types.int64 && v.values instanceof Float64Array && areSafe(v.values, v.length))
     return numbers(target, v.values, v.length);
@@ -335,7 +330,7 @@ const roundedRows = (v: NumberVector, target: PrimitiveType, type: SqlType, cast
   const out = new NumberBuilder(target);
   const bad = new Uint8Array(v.length);
   const isDecimal = cast.from?.kind === 'decimal';
-  const toWhole = isDecimal ? roundHalfAway : nearest;
+  const toWhole = isDecimal ? roundHalfAway : roundHalfEven;
   // The digits of a decimal count, not those of the float.
   const wholeOf = (x: number): bigint => (isDecimal ? unitsAt(exactOfFloat(x)!, 0) : BigInt(x));
   for (let i = 0; i < v.length; i++) {

@@ -3,6 +3,7 @@
  * are left out.
  */
 import { chargeText, checkStopAt } from '../../../vectors/stop.ts';
+import { decimalData, decimalValue, exactOf, isLongDecimal, nearValue, unitsAt } from '../../../vectors/decimal.ts';
 import { int64Max, int64Min } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type Value, floatValue, integer, intValue, underUnion, underValue } from '../../../vectors/value.ts';
@@ -16,18 +17,28 @@ import { isTimeRange, timeRange } from '../times/time-ranges.ts';
 import { byKernel, data, isNull, isText, texts, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, isWhole, type Items } from '../typed.ts';
 
-const present = (list: Items): readonly Value[] => list.values.map(underValue).filter((v) => v.type !== types.null);
+const present = (list: Items): readonly Value[] => list.values.map(nearValue).filter((v) => v.type !== types.null);
 const notNumbers = new Refusal('list of numbers required');
 const areNumbers = (values: readonly Value[]): boolean => values.every((v) => isInteger(v.type) || isFloat(v.type));
 
 const sum = (list: Items): Value | null | Refusal => {
+  if (list.values.some((v) => isLongDecimal(v.type))) return exactSum(list.values);
   const values = present(list);
   if (!areNumbers(values)) return notNumbers;
   if (values.length === 0) return null;
   if (values.some((v) => isFloat(v.type))) return floatValue(floatSum(values));
   const total = values.reduce((n, v) => n + BigInt(v.data as number | bigint), 0n);
-  return total > int64Max || total < int64Min ? new Refusal('result out of range') : intValue(total);
+  return total > int64Max || total < int64Min ? outOfRange : intValue(total);
 };
+/** Digit by digit, where decimals are among them that no float is. */
+const exactSum = (values: readonly Value[]): Value | Refusal => {
+  const given = values.filter((v) => underValue(v).type !== types.null).map(exactOf);
+  if (given.includes(undefined)) return notNumbers;
+  const scale = given.reduce((most, x) => Math.max(most, x!.scale), 0);
+  const data = decimalData({ units: given.reduce((n, x) => n + unitsAt(x!, scale), 0n), scale });
+  return data === undefined ? outOfRange : decimalValue(data);
+};
+const outOfRange = new Refusal('result out of range');
 const floatSum = (values: readonly Value[]): number => values.reduce((n, v) => n + Number(v.data), 0);
 const average = (list: Items): number | null | Refusal => {
   const values = present(list);
@@ -134,6 +145,8 @@ const rangeRow = (name: string, text: string, output: string): FunctionRow => ({
   make: byKernel(rangeKernel(name, { withEnd: name === 'generate_series' }), 'bare'),
 });
 
+/** The sums of lists. */
+export const listSum = byRow('list_sum', ['list'], 'value', sum);
 export const arraySums: readonly FunctionRow[] = [
   {
     name: 'list_sum',
@@ -150,7 +163,7 @@ export const arraySums: readonly FunctionRow[] = [
       },
       { query: 'list_sum(1)', output: 'error({message:"list_sum: list argument required",on:1})' },
     ],
-    make: byRow('list_sum', ['list'], 'value', sum),
+    make: listSum,
   },
   {
     name: 'list_avg',

@@ -5,6 +5,8 @@ import { applyCarrying } from '../../expressions/apply.ts';
 import { recordOf } from '../../expressions/construct.ts';
 import { elementsOf } from '../../expressions/lift.ts';
 import { combine, tidy, wrapErrors } from '../../expressions/rows.ts';
+import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
+import { listSum } from './array-sums.ts';
 import { isNull, isText, rowsOf, texts, type Evaluate, type FunctionRow } from '../row.ts';
 
 const evaluate: Evaluate = ([of, by, ...rest], length) =>
@@ -52,6 +54,9 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
   if (v.form !== 'list') return wrapErrors('list_aggregate: list argument required', list);
   if (!row || row.signature.argumentsMax < 1 + others.length || row.signature.argumentsMin > 1 + others.length)
     return wrapErrors('list_aggregate: no such aggregate with this number of arguments', names);
+  // The aggregate takes exact numbers from the plan, which does not see into lists.
+  if (name.toLowerCase() === 'sum' && mayHaveLongDecimals(v.items))
+    return listSum({ literals: [], names: new Map() })([list], v.length);
   const start = v.offsets[0];
   const size = v.offsets[v.length] - start;
   const ids = new Uint32Array(size);

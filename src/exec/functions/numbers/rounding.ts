@@ -14,6 +14,12 @@ const halfAway = (x: number): number =>
 /** 0.49999999999999994 + 0.5 would round up to 1. */
 export const roundHalfAway = (x: number): number =>
   Math.abs(x) < 0.5 ? x * 0 : Math.abs(x) >= 2 ** 52 ? x : halfAway(x);
+/** The nearest whole number, of two the even one; never -0. */
+export const roundHalfEven = (x: number): number => {
+  const floor = Math.floor(x);
+  const rest = x - floor;
+  return (rest < 0.5 || (rest === 0.5 && floor % 2 === 0) ? floor : floor + 1) + 0;
+};
 
 interface Rounding {
   readonly name: string;
