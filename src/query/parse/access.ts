@@ -1,6 +1,7 @@
 /** Fields, indexes and slices behind an expression (grammar.md, section 7). */
 import type { DotExpr, Expr, IndexExpr, NameNode, SliceExpr } from '../ast.ts';
 import type { Scanner } from './scanner.ts';
+import { parseMethod } from './calls.ts';
 import { parseExpr } from './expressions.ts';
 import { parsePrimary } from './primaries.ts';
 import { isAhead } from './sql/sets.ts';
@@ -12,11 +13,17 @@ export function parsePostfix(s: Scanner): Expr | undefined {
   let expr = parsePrimary(s);
   while (expr !== undefined) {
     const next: Expr | undefined =
-      s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseDot(s, expr) : s.fail();
+      s.code === 0x5b ? parseIndex(s, expr) : s.code === 0x2e ? parseMember(s, expr) : s.fail();
     if (next === undefined) return expr;
     expr = { ...next, start };
   }
   return undefined;
+}
+
+/** `.name`, in SQL also `.name(..)`: a call with the value before it as its first argument. */
+function parseMember(s: Scanner, expr: Expr): Expr | undefined {
+  const dot = parseDot(s, expr);
+  return dot && s.sql && s.code === 0x28 ? (parseMethod(s, expr, dot.name) ?? dot) : dot;
 }
 
 /** `.name` behind an expression; in SQL with blanks behind the dot, as generated texts have them. */

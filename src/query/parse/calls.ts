@@ -28,6 +28,16 @@ export function parseCallOrId(s: Scanner): CallExpr | AggExpr | WindowExpr | IdE
     : parseOver(s, call);
 }
 
+/** `value.name(..)` of SQL, behind the name: the call that has the value as its first argument. */
+export function parseMethod(s: Scanner, value: Expr, name: NameNode): CallExpr | AggExpr | WindowExpr | undefined {
+  const call = parseCall(s, name);
+  if (call === undefined) return undefined;
+  const { start } = value;
+  if (call.kind === 'call') return parseOver(s, { ...call, args: [value, ...call.args], start });
+  const more = [...(call.arg ? [call.arg] : []), ...(call.more ?? [])];
+  return parseOver(s, { ...call, arg: value, ...(more.length > 0 && { more }), start });
+}
+
 /** A function or aggregate call; nothing for a bare name. */
 export function parseNamedCall(s: Scanner): CallExpr | AggExpr | undefined {
   const start = s.pos;
