@@ -4,6 +4,7 @@ import { CombineState } from './states.ts';
 import { BitStringState, bitStringMax } from './bit-strings.ts';
 import { CellState } from './grouping/cells.ts';
 import { CollectState } from './collect.ts';
+import { JsonGroupState } from './json-groups.ts';
 import { HeldState } from './grouping/held.ts';
 import { ArgumentState } from './grouping/pairs.ts';
 import { PlaceState } from './grouping/places.ts';
@@ -214,6 +215,22 @@ export const sqlRows = ({ argMax, argMin, named }: Known): readonly AggregateRow
         'how often each of an array of values comes, as a map; the others under the greatest number (text: the empty one)',
         () => new HeldState('histogram_exact', 'exactBins'),
         example('histogram_exact(v, [1,3])', '{v:1}\n{v:1}\n{v:3}', '|{1:2,3:1}|'),
+      ),
+      counts,
+    },
+    counting(
+      'json_group_array',
+      'the values as an array of JSON, nulls too',
+      () => new JsonGroupState('json_group_array', '[]'),
+      example('json_group_array(v order by v)', '{v:"x"}\n{v:null}', '"[\\"x\\",null]"'),
+    ),
+    {
+      ...paired(
+        'json_group_object',
+        2,
+        'an object of JSON with a field for each row: its name and its value',
+        () => new JsonGroupState('json_group_object', '{}'),
+        example('json_group_object(a, b)', '{a:"x",b:1}\n{a:2,b:null}', '"{\\"x\\":1,\\"2\\":null}"'),
       ),
       counts,
     },

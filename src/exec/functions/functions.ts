@@ -14,6 +14,8 @@ import { elementary } from './numbers/elementary.ts';
 import { errorFunctions } from './errors.ts';
 import { integers } from './numbers/integers.ts';
 import { matchFunctions } from './texts/matches.ts';
+import { jsonChanges } from './texts/json-changes.ts';
+import { jsonTables } from './texts/json-tables.ts';
 import { jsonFunctions } from './texts/json.ts';
 import { lambdas } from './lists/lambdas.ts';
 import { likes } from './texts/likes.ts';
@@ -35,12 +37,14 @@ import type { FunctionRow } from './row.ts';
 import { withSqlMeanings } from './sql-meanings.ts';
 import { sqlNames } from './sql-names.ts';
 import { spans } from './times/spans.ts';
+import { sqlCalendar } from './times/sql-calendar.ts';
 import { sqlTimes } from './times/sql-times.ts';
 import { strings } from './texts/strings.ts';
 import { structs } from './lists/structs.ts';
 import { substrings } from './texts/substrings.ts';
 import { textCodes } from './texts/text-codes.ts';
 import { textFormats } from './texts/text-formats.ts';
+import { zoned } from './times/zones.ts';
 import { time } from './times/time.ts';
 import { trimming } from './texts/trimming.ts';
 import { typeFunctions } from './types.ts';
@@ -87,9 +91,13 @@ export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...realNumbers,
   ...bins,
   ...jsonFunctions,
+  ...jsonChanges,
+  ...jsonTables,
   ...uuids,
   ...spans,
   ...sqlTimes,
+  ...sqlCalendar,
+  ...zoned,
   ...sqlNames,
 ]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 

@@ -12,6 +12,7 @@ import { stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import { collated } from '../sql/collation.ts';
 import { conditionIn } from '../sql/conditions.ts';
+import { jsonOfRow } from '../sql/json.ts';
 import { isOfClocks } from '../sql/clocks.ts';
 import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/stored.ts';
 import { alternatives } from '../types/of.ts';
@@ -81,7 +82,8 @@ export const givenTo = (
   const signature = a.environment.aggregates.find(call.name);
   const form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
   if (!call.argument) return form;
-  const args = [call.argument, ...(call.others ?? [])].map(lower);
+  const written = [call.argument, ...(call.others ?? [])].map(lower);
+  const args = [...((isSql ? jsonOfRow(call.name, written) : undefined) ?? written)];
   if (args[1] && signature?.comparesSecond) args[1] = orderOf(args[1]);
   const { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));

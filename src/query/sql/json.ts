@@ -7,13 +7,25 @@ import { castTo } from './casts.ts';
 
 /** Functions that give JSON. */
 const makers: ReadonlySet<string> = new Set([
+  'array_to_json',
+  'json',
   'json_array',
+  'json_deep_merge',
   'json_extract',
   'json_extract_path',
+  'json_insert',
   'json_merge_patch',
+  'json_merge_patch_diff',
+  'json_normalize',
   'json_object',
   'json_quote',
+  'json_remove',
+  'json_replace',
+  'json_set',
+  'json_strip_nulls',
+  'json_structure',
   'json_value',
+  'row_to_json',
   'to_json',
 ]);
 const isJson = (e: PlanExpr): boolean =>
@@ -29,11 +41,22 @@ const joined = (parts: readonly PlanExpr[]): PlanExpr =>
     { kind: 'json' },
   );
 
-/** A call with arguments that are known to be JSON; undefined for all else. */
+/** What goes in by them is JSON. */
+const changers: ReadonlySet<string> = new Set(['json_insert', 'json_replace', 'json_set']);
+/** A call with arguments that are known to be JSON, or are made so; undefined for all else. */
 export const jsonOfParts = (name: string, args: readonly PlanExpr[]): PlanExpr | undefined => {
-  const [only] = args;
+  const [only, path, value] = args;
+  if (changers.has(name) && only && path && value && args.length === 3)
+    return {
+      kind: 'call',
+      name,
+      arguments: [only, path, isJson(value) ? value : callOf('json_quote', value)],
+      sql: true,
+    };
   if (!only || !args.some(isJson)) return undefined;
   switch (name) {
+    case 'array_to_json':
+    case 'row_to_json':
     case 'to_json':
     case 'json_quote':
       return args.length === 1 ? callOf('json_extract', only, text('$')) : undefined;
@@ -52,3 +75,20 @@ export const jsonOfParts = (name: string, args: readonly PlanExpr[]): PlanExpr |
   }
 };
 const isName = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.string;
+
+/** Aggregates that give JSON. */
+const grouped: ReadonlySet<string> = new Set(['json_group_array', 'json_group_object']);
+/** What an aggregate that gives JSON is given of a row: JSON, or a field of an object as its text. Undefined for others. */
+export const jsonOfRow = (name: string, [value, by]: readonly PlanExpr[]): readonly PlanExpr[] | undefined => {
+  if (!grouped.has(name) || !value) return undefined;
+  if (name === 'json_group_array') return [jsonText(value)];
+  const parts = by && [
+    callOf('json_quote', castTo(value, { kind: 'plain', type: types.string })),
+    text(':'),
+    jsonText(by),
+  ];
+  return parts && [parts.reduce((left, right) => ({ kind: 'concat', left, right, sql: true }))];
+};
+/** The result of such an aggregate is known to be JSON. */
+export const jsonOfAggregate = (name: string, result: PlanExpr): PlanExpr =>
+  grouped.has(name) ? castTo(result, { kind: 'json' }) : result;

@@ -39,6 +39,7 @@ import { collated } from './collation.ts';
 import { orderOfSpan } from './stored.ts';
 import { SqlColumns } from './columns.ts';
 import { ofClocks } from './clocks.ts';
+import { jsonOfAggregate } from './json.ts';
 import { ofUnits } from './decimals.ts';
 import { exported } from './states.ts';
 import { type ChangedColumn, changedStar, starValue, structColumns } from './stars.ts';
@@ -268,7 +269,7 @@ class Select {
     this.#results.set(result, index);
     this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));
     if (state) return state.settle(result);
-    return inner ? inner.settle(result) : result;
+    return inner ? inner.settle(result) : jsonOfAggregate(call.name, result);
   };
 
   /**

@@ -37,6 +37,7 @@ import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
 import { argumentsByPlace } from './window-arguments.ts';
 import { ofClocks } from './clocks.ts';
+import { jsonOfAggregate } from './json.ts';
 import { ofUnits } from './decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
@@ -220,7 +221,7 @@ export class SqlWindows {
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
     this.#results.set(result, { name, target });
     this.#a.stands(result, () => this.#a.typeOfWindow(call, this.#source.content()));
-    return units ? units.settle(result) : result;
+    return units ? units.settle(result) : jsonOfAggregate(name, result);
   }
 
   /** The field that the call's result is in; equal calls share one. */

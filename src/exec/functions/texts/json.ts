@@ -15,22 +15,36 @@ import { Refusal, byRow } from '../typed.ts';
 
 const noJson = new Refusal('text is no JSON');
 const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
-const parsed = (v: Value): Json | Refusal => {
+export const parsedJson = (v: Value): Json | Refusal => {
   const found = v.type === types.string ? parseJson(v.data as string) : jsonOf(v);
   return found === undefined ? noJson : found;
 };
 
-/** A step: a name, a place (from the end below 0), or each of the values. */
-type Step = string | number | typeof each;
+/** A part of a pointer: a name in objects, a place in arrays. */
+interface Either {
+  readonly either: string;
+}
+/** A step: a name, a place (from the end below 0, Infinity behind the last one), or each of the values. */
+export type Step = string | number | Either | typeof each;
+/** The place that a step leads to in arrays, else NaN. */
+export const placeIn = (step: Step): number => {
+  if (typeof step === 'number') return step;
+  return typeof step === 'object' ? Number(step.either) : NaN;
+};
+/** The name that a step leads to in objects. */
+export const nameIn = (step: Step): string | undefined => {
+  if (typeof step === 'string') return step;
+  return typeof step === 'object' ? step.either : undefined;
+};
 const each = Symbol('each');
 interface Path {
   readonly steps: readonly Step[];
   readonly isMany: boolean;
 }
-const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#-(\d+))\]/gy;
+const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#(?:-(\d+))?)\]/gy;
 const known = new Map<string, Path | undefined>();
 const knownMax = 200;
-const pathOf = (text: string): Path | undefined => {
+export const pathOf = (text: string): Path | undefined => {
   if (!known.has(text)) {
     if (known.size >= knownMax) known.clear();
     known.set(text, readPath(text));
@@ -43,7 +57,8 @@ const readPath = (text: string): Path | undefined => {
       steps: text
         .slice(1)
         .split('/')
-        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+        .map((part) => (/^\d+$/.test(part) ? { either: part } : part)),
       isMany: false,
     };
   if (!text.startsWith('$')) return { steps: [text], isMany: false };
@@ -54,6 +69,7 @@ const readPath = (text: string): Path | undefined => {
     if (m[2] !== undefined || m[4] !== undefined) steps.push(each);
     else if (m[5] !== undefined) steps.push(Number(m[5]));
     else if (m[6] !== undefined) steps.push(-Number(m[6]));
+    else if (m[0] === '[#]') steps.push(Infinity);
     else steps.push(m[1]?.replace(/\\(.)/g, '$1') ?? m[3]);
   }
   return { steps, isMany: steps.includes(each) };
@@ -61,11 +77,12 @@ const readPath = (text: string): Path | undefined => {
 const stepped = (v: Json, step: Step): readonly Json[] => {
   if (step === each) return isJsonArray(v) ? v : isJsonObject(v) ? [...v.values()] : [];
   if (isJsonArray(v)) {
-    const place = typeof step === 'number' ? step : /^\d+$/.test(step) ? Number(step) : NaN;
+    const place = placeIn(step);
     const found = v.at(place);
     return found === undefined || place !== place ? [] : [found];
   }
-  const found = isJsonObject(v) && typeof step === 'string' ? v.get(step) : undefined;
+  const name = nameIn(step);
+  const found = isJsonObject(v) && name !== undefined ? v.get(name) : undefined;
   return found === undefined ? [] : [found];
 };
 const at = (v: Json, { steps }: Path): readonly Json[] =>
@@ -75,7 +92,7 @@ const at = (v: Json, { steps }: Path): readonly Json[] =>
 const taken =
   (write: (v: Json) => Value) =>
   (of: Value, path: Value): Value | Refusal => {
-    const json = parsed(of);
+    const json = parsedJson(of);
     const paths = itemsOf(path)?.values;
     if (json instanceof Refusal) return json;
     const one = (p: Value): Value | Refusal => {
@@ -94,9 +111,9 @@ const taken =
     const wrong = all.find((x) => x instanceof Refusal);
     return wrong ?? listOf(all as readonly Value[], types.string);
   };
-const asJson = (v: Json): Value => stringValue(jsonText(v));
+export const asJson = (v: Json): Value => stringValue(jsonText(v));
 const asText = (v: Json): Value => (v === null ? nullValue : typeof v === 'string' ? stringValue(v) : asJson(v));
-const kindOf = (v: Json): string => {
+export const kindOf = (v: Json): string => {
   if (v === null) return 'NULL';
   if (isJsonArray(v)) return 'ARRAY';
   if (isJsonObject(v)) return 'OBJECT';
@@ -108,7 +125,7 @@ const told = (say: (v: Json) => Value) => {
   const atPath = taken(say);
   return (of: Value, path?: Value): Value | Refusal => {
     if (path !== undefined) return atPath(of, path);
-    const json = parsed(of);
+    const json = parsedJson(of);
     return json instanceof Refusal ? json : say(json);
   };
 };
@@ -138,7 +155,7 @@ const merged = (...values: readonly (Value | null)[]): Value | Refusal => {
   let whole: Json = null;
   for (const [i, v] of values.entries()) {
     if (v === undefined) continue;
-    const next = v === null ? null : parsed(v);
+    const next = v === null ? null : parsedJson(v);
     if (next instanceof Refusal) return new Refusal(next.text, i);
     whole = i === 0 ? next : patched(whole, next);
   }
@@ -232,7 +249,7 @@ export const jsonFunctions: readonly FunctionRow[] = [
   ...rowsOf(
     'json_valid(s)',
     'Whether a text is JSON.',
-    byRow('json_valid', ['value'], 'bool', (v) => !(parsed(v) instanceof Refusal)),
+    byRow('json_valid', ['value'], 'bool', (v) => !(parsedJson(v) instanceof Refusal)),
     [
       ['values json_valid("[1]")', 'true'],
       ['values json_valid("{a:1}")', 'false'],
@@ -246,7 +263,12 @@ export const jsonFunctions: readonly FunctionRow[] = [
       ['to_json({a:1,b:["x",null]})', '"{\\"a\\":1,\\"b\\":[\\"x\\",null]}"'],
       ['to_json(2024-01-01T00:00:00Z)', '"\\"2024-01-01 00:00:00\\""'],
     ],
+    { also: ['row_to_json', 'array_to_json'] },
   ),
+  ...rowsOf('json(json)', 'JSON in its shortest form.', byRow('json', ['value'], 'value', told(asJson)), [
+    [`json('{ "a": 1 }')`, '"{\\"a\\":1}"'],
+    broken('json'),
+  ]),
   ...rowsOf(
     'json_quote(v)',
     'A value as JSON, null as null.',

@@ -25,7 +25,7 @@ const semiJoin = /semi\s+join\b/iy;
 const asofJoin = /asof\s+(?:(?:inner|semi|anti|(?:left|right|full)(?:\s+outer)?)\s+)?join\b/iy;
 const positionalJoin = /positional\s+join\b/iy;
 const lateral =
-  /lateral\s*(?:\(\s*(?:select|values|from|with|unnest|let|const|fn)\b|(?<=\s)(?:unnest|range|generate_series|regexp_split_to_table)\s*\()/iy;
+  /lateral\s*(?:\(\s*(?:select|values|from|with|unnest|let|const|fn)\b|(?<=\s)(?:unnest|range|generate_series|regexp_split_to_table|json_each|json_tree)\s*\()/iy;
 
 /** Whether a word here begins a clause, and is no alias. */
 export const beginsSqlClause = (s: Scanner): boolean => {

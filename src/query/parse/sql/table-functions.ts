@@ -1,10 +1,11 @@
 /**
- * Functions that stand for tables in FROM: UNNEST, RANGE, GENERATE_SERIES and REGEXP_SPLIT_TO_TABLE. None of the words is
- * reserved.
+ * Functions that stand for tables in FROM: UNNEST, RANGE, GENERATE_SERIES, REGEXP_SPLIT_TO_TABLE, JSON_EACH and JSON_TREE.
+ * None of the words is reserved.
  */
 import type {
   CallExpr,
   Expr,
+  IdExpr,
   NameNode,
   Span,
   SqlAlias,
@@ -18,7 +19,7 @@ import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
 import { subqueryTable } from '../../sql/nodes.ts';
 
-const ahead = /(?:unnest|range|generate_series|regexp_split_to_table)\s*\(/iy;
+const ahead = /(?:unnest|range|generate_series|regexp_split_to_table|json_each|json_tree)\s*\(/iy;
 
 /** `f(..) [WITH ORDINALITY] [AS] t(column)`: a table of the elements, which may use columns of the tables before it. */
 export const parseTableFunction = (
@@ -30,7 +31,7 @@ export const parseTableFunction = (
   const start = s.pos;
   const call: Expr | undefined = parseExpr(s);
   const name = call?.kind === 'call' && call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '';
-  if (call?.kind !== 'call' || !['unnest', 'range', 'generate_series'].includes(name)) {
+  if (call?.kind !== 'call' || !functions.includes(name)) {
     s.pos = start;
     return undefined;
   }
@@ -59,6 +60,7 @@ export const parseTableFunction = (
       ]
     : [];
   const query: SqlQuery =
+    (records.has(name) ? recordRows(call, numbers, span) : undefined) ??
     longRange(name, call, ordinality, span) ??
     queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rows, name, span), ...numbers], ...span });
   return {
@@ -70,6 +72,28 @@ export const parseTableFunction = (
     start: span.start,
     end: s.byte(s.pos),
   };
+};
+
+/** The fields of the records that functions give. */
+const records: ReadonlyMap<string, readonly string[]> = new Map(
+  ['json_each', 'json_tree'].map((name) => [name, ['key', 'value', 'type', 'atom', 'id', 'parent', 'fullkey', 'path']]),
+);
+const functions: readonly string[] = ['unnest', 'range', 'generate_series', ...records.keys()];
+/** A column for each field of the records. */
+const recordRows = (call: CallExpr, more: readonly SqlColumn[], span: Span): SqlQuery => {
+  const fields = records.get(call.callee.kind === 'name' ? call.callee.text.toLowerCase() : '') ?? [];
+  const row: IdExpr = { kind: 'id', name: 'row', quoted: true, ...span };
+  const made = columnOf(callOf('unnest', [call], span), 'row', span);
+  return queryOf({
+    kind: 'sql-select',
+    distinct: false,
+    columns: [
+      ...fields.map((name) => columnOf({ kind: 'dot', expr: row, name: nameOf(name, span), ...span }, name, span)),
+      ...more.map(({ as }) => columnOf({ kind: 'id', name: as!.text, quoted: true, ...span }, as!.text, span)),
+    ],
+    from: subqueryTable(queryOf({ kind: 'sql-select', distinct: false, columns: [made, ...more], ...span })),
+    ...span,
+  });
 };
 
 /** Longer ranges of numbers that are written as such are made a part at a time. */
