@@ -48,7 +48,16 @@ import { decimalPrecisionMax } from '../sql/types.ts';
 import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/stored.ts';
-import { asText, besideClock, castTo, lackingType, lowerSqlCast, lowerSqlDate, unknownSqlType } from '../sql/casts.ts';
+import {
+  asText,
+  besideClock,
+  besideFloat,
+  castTo,
+  lackingType,
+  lowerSqlCast,
+  lowerSqlDate,
+  unknownSqlType,
+} from '../sql/casts.ts';
 import { rowAmong, rowsBeside } from '../sql/rows-in.ts';
 import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
 import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
@@ -482,7 +491,8 @@ const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: Expr
 const comparison = (c: ExprContext, x: PlanExpr, operator: CompareOperator, y: PlanExpr): PlanExpr => {
   if (!c.sql) return { kind: 'compare', operator, left: x, right: y };
   const { typeOf } = c.sql;
-  const [left, right] = spansAlike([besideClock(x, y), besideClock(y, x)], typeOf);
+  const alike = [x, y].map((e, i) => besideFloat(besideClock(e, i === 0 ? y : x), i === 0 ? y : x, typeOf));
+  const [left, right] = spansAlike(alike, typeOf);
   return { kind: 'compare', operator, left: spanOfFile(left!, typeOf), right: spanOfFile(right!, typeOf), sql: true };
 };
 

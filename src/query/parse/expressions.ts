@@ -2,7 +2,7 @@
  * Expressions by precedence (grammar.md, section 7): conditional, or, and, not, between, comparison, sum, product,
  * concatenation, sign, cast, access. One loop climbs the binary levels; only operands recurse.
  */
-import type { BinaryExpr, BinaryOperator, Expr } from '../ast.ts';
+import type { BinaryExpr, BinaryOperator, CallExpr, Expr } from '../ast.ts';
 import { parseDot, parsePostfix } from './access.ts';
 import { isDigit, memoExpr, memoPostfix } from './scanner.ts';
 import type { Scanner } from './scanner.ts';
@@ -14,6 +14,7 @@ import {
   takesSimilarTo,
   takesSymmetric,
 } from './sql/predicates.ts';
+import { isAhead } from './sql/sets.ts';
 import { parseId, parseQuoted } from './strings.ts';
 import { parseCastTarget } from './types.ts';
 
@@ -511,6 +512,11 @@ function parseCast(s: Scanner): Expr | undefined {
   let expr = parsePostfixExpr(s);
   while (expr !== undefined) {
     const before = s.pos;
+    const zoned = s.sql ? parseZoned(s, expr) : undefined;
+    if (zoned !== undefined) {
+      expr = zoned;
+      continue;
+    }
     if (!s.takeNext('::')) return expr;
     s.skip();
     const target = parseCastTarget(s);
@@ -520,6 +526,23 @@ function parseCast(s: Scanner): Expr | undefined {
     }
     expr = { kind: 'cast', expr, target, start, end: s.byte(s.pos) };
   }
+  return undefined;
+}
+
+const zoneAhead = /\s*at\s+time\s+zone\b/iy;
+
+/** `AT TIME ZONE zone` behind a time. */
+function parseZoned(s: Scanner, time: Expr): CallExpr | undefined {
+  const start = s.pos;
+  if (!isAhead(s, zoneAhead)) return undefined;
+  const words = s.match(zoneAhead);
+  s.skip();
+  const zone = words === undefined ? undefined : parsePostfixExpr(s);
+  if (zone !== undefined) {
+    const span = { start: time.start, end: s.byte(s.pos) };
+    return { kind: 'call', callee: { kind: 'name', text: 'timezone', ...span }, args: [zone, time], ...span };
+  }
+  s.pos = start;
   return undefined;
 }
 

@@ -177,9 +177,9 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
   },
   {
     near: 8,
-    pattern: /\bat\s+(?:time\s+zone|local)\b/iy,
-    name: 'AT TIME ZONE',
-    hint: "times are moments in UTC: add the zone's distance, as in t + interval '2 hours'",
+    pattern: /\bat\s+local\b/iy,
+    name: 'AT LOCAL',
+    hint: "there is no time zone of a session: write t AT TIME ZONE 'Europe/Paris'",
   },
   {
     near: 8,

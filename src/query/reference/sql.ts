@@ -210,6 +210,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     ],
     ['unnest', 'unnest(LIST)', 'a row for each element', 'select unnest([1,2]) as a', '{a:1}\n{a:2}'],
     [
+      'json_each',
+      'json_each(JSON[, PATH]) | json_tree(JSON[, PATH])',
+      'the fields or elements of JSON as a table, at one level or at all',
+      `select n, key, value from (values (1,'{"x":5,"y":[6]}')) t(n,j), json_each(j)`,
+      '{n:1,key:"x"::(string|null),value:"5"}\n{n:1,key:"y"::(string|null),value:"[6]"}',
+    ],
+    [
       'union',
       'union [all] [by name] | intersect [all] | except [all]',
       'puts rows of queries together, or compares them',
@@ -267,6 +274,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'compares, nulls too',
       'select null is not distinct from null as a',
       '{a:true}',
+    ],
+    [
+      'method',
+      'VALUE.FUNCTION(...)',
+      'a call whose first argument stands before it',
+      "select 'a-b'.upper().split('-') as a",
+      '{a:["A","B"]}',
     ],
     [
       'lambda',
@@ -352,6 +366,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'a span of time; one with months is a value too, compared as if each had thirty days',
       "select interval 2 hours + interval '30 minutes' as a, (interval '1 month' * 1.5)::varchar as b",
       '{a:2h30m,b:"1 month 15 days"}',
+    ],
+    [
+      'at time zone',
+      "TIME at time zone 'ZONE'",
+      'what clocks show somewhere at a moment; of a date or a timestamp without a zone, the moment at which they show it',
+      "select timestamptz '2024-07-01T12:00:00Z' at time zone 'Europe/Paris' as a, timestamp '2024-07-01 12:00' at time zone 'Europe/Paris' as b",
+      '{a:2024-07-01T14:00:00Z,b:2024-07-01T10:00:00Z}',
     ],
     ['blob', 'blob', 'bytes', String.raw`select '\x41B'::blob as a`, '{a:0x4142}'],
     [

@@ -2,8 +2,9 @@
  * Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which
  * decimals.
  */
+import { isLongDecimal, nearValue } from '../../vectors/decimal.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
-import { types } from '../../vectors/type.ts';
+import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, lowerExpr } from '../analyze/exprs.ts';
@@ -71,7 +72,9 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
     (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))
   )
     return { kind: 'bit' };
-  return e.kind === 'call' && dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
+  if (e.kind !== 'call') return undefined;
+  if (e.name === 'make_time') return { kind: 'clock', digits: 6 };
+  return dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
 /** Functions that give bits of bits, and of numbers numbers. */
 const bitFunctions: ReadonlySet<string> = new Set([
@@ -89,6 +92,15 @@ export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
 /** What is compared with a time of day is one too: columns of files have them as times. */
 export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr =>
   isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e;
+
+/** A decimal that the query writes down, and that no float is, beside what is known to be floats alone: the nearest one. */
+export const besideFloat = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr) => Type) | undefined): PlanExpr => {
+  if (e.kind !== 'literal' || !isLongDecimal(e.value.type) || other.kind === 'literal' || !typeOf) return e;
+  const given = alternatives(typeOf(other)).filter((t) => t !== types.null);
+  return given.length > 0 && given.every(isFloat) && scaleOf(other, typeOf) === undefined
+    ? literal(nearValue(e.value))
+    : e;
+};
 
 /** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
 export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {

@@ -17,6 +17,7 @@ import { Scope } from '../analyze/scope.ts';
 import { castTo, isBits } from './casts.ts';
 import { alikeNumbers, readBeside, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
+import { atZone } from './zones.ts';
 import { lowerInterval, lowerTimeRange } from './intervals.ts';
 import { asKeyOf, nullifOfSpans } from './stored.ts';
 import { alternatives } from '../types/of.ts';
@@ -102,6 +103,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'list_value':
     case 'list_pack':
     case 'array_value':
+    case 'unpivot_list':
       return { kind: 'array', elements: values().map((value) => ({ spread: false, value })) };
     case 'row':
       return a.recordOfColumns(values().map((value, i) => ({ name: `c${i}`, value })));
@@ -131,6 +133,28 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'bit_length':
     case 'octet_length':
       return lengthOfBits(name, values());
+    case 'timezone': {
+      const [zone, time, ...more] = values();
+      return zone && time && more.length === 0 ? atZone(time, zone) : undefined;
+    }
+    case 'make_timestamptz': {
+      const given = values();
+      const made = callOf('make_timestamp', ...given.slice(0, 6));
+      if (given.length === 7) return atZone(made, given[6]!);
+      return given.length === 1 || given.length === 6
+        ? castTo(made, { kind: 'timestamp', unit: 1, zoned: true })
+        : undefined;
+    }
+    case 'alias': {
+      const [only] = e.args;
+      return e.args.length === 1 && only && only.kind !== 'lambda' && only.kind !== 'function-ref'
+        ? literal(stringValue(a.nameOf(only, true)))
+        : undefined;
+    }
+    case 'ago':
+      return e.args.length === 1
+        ? { kind: 'arithmetic', operator: '-', left: callOf('now'), right: values()[0]!, sql: true }
+        : undefined;
     case 'age':
       return e.args.length === 1 ? callOf(name, callOf('current_date'), ...values()) : undefined;
     case 'to_years':

@@ -28,8 +28,8 @@ export type SqlType =
   | { readonly kind: 'clock'; readonly digits: number }
   /** An integer of 128 bits: of 64 where these hold it, else its text as that of a long decimal. */
   | { readonly kind: 'wide'; readonly unsigned: boolean }
-  /** A time, cut down to whole units of so many nanoseconds. */
-  | { readonly kind: 'timestamp'; readonly unit: number }
+  /** A time, cut down to whole units of so many nanoseconds; `zoned`: a moment, and not what clocks show somewhere. */
+  | { readonly kind: 'timestamp'; readonly unit: number; readonly zoned?: true }
   | { readonly kind: 'decimal'; readonly precision: number; readonly scale: number }
   /** Whole decimals as what sums add exactly: the plan alone casts to it. */
   | { readonly kind: 'units' }
@@ -63,7 +63,6 @@ const plainNames: ReadonlyMap<string, PrimitiveName> = new Map(
 );
 const timestampUnits: ReadonlyMap<string, number> = new Map([
   ['timestamp', 1],
-  ['timestamptz', 1],
   ['datetime', 1],
   ['timestamp_ns', 1],
   ['timestamp_us', 1000],
@@ -78,6 +77,7 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   const unit = timestampUnits.get(name);
   if (plain !== undefined) return { kind: 'plain', type: primitiveNamed(plain)! };
   if (unit !== undefined) return { kind: 'timestamp', unit };
+  if (name === 'timestamptz') return { kind: 'timestamp', unit: 1, zoned: true };
   if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128')
     return { kind: 'wide', unsigned: name.startsWith('u') };
   if (name === 'json') return { kind: 'json' };
@@ -173,4 +173,8 @@ export const sqlTypeText = (t: SqlType): string => {
 
 /** Equal texts: equal types. */
 export const sqlTypeKey = (t: SqlType): string =>
-  t.kind === 'timestamp' ? `timestamp ${t.unit}` : t.kind === 'clock' ? `time ${t.digits}` : sqlTypeText(t);
+  t.kind === 'timestamp'
+    ? `timestamp ${t.unit} ${t.zoned ?? false}`
+    : t.kind === 'clock'
+      ? `time ${t.digits}`
+      : sqlTypeText(t);

@@ -9,6 +9,7 @@ import {
   type Value,
   arrayValue,
   encodeBody,
+  floatValue,
   intValue,
   nullValue,
   recordValue,
@@ -278,6 +279,15 @@ const overNumbers = (
     return combine(x!, y!);
   });
 const dot = (a: readonly number[], b: readonly number[]): number => a.reduce((sum, x, i) => sum + x * b[i], 0);
+const crossProduct = (a: Items, b: Items): Value | Refusal => {
+  const wrong = [a, b].findIndex(
+    (l) => l.values.length !== 3 || l.values.some((v) => !isInteger(v.type) && !isFloat(v.type)),
+  );
+  if (wrong >= 0) return new Refusal('three numbers required', wrong);
+  const [x, y, z] = a.values.map((v) => Number(v.data));
+  const [u, v, w] = b.values.map((n) => Number(n.data));
+  return listOf([y! * w! - z! * v!, z! * u! - x! * w!, x! * v! - y! * u!].map(floatValue), types.float64);
+};
 const cosine = (a: readonly number[], b: readonly number[]): number =>
   Math.min(1, Math.max(-1, dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))));
 const distance = (a: readonly number[], b: readonly number[]): number =>
@@ -486,6 +496,25 @@ export const lists: readonly FunctionRow[] = [
       ['list_dot_product([1],[1,2])', 'error({message:"list_dot_product: lists of one length required",on:[1,2]})'],
     ],
     { also: ['list_inner_product', 'array_inner_product', 'array_dot_product'] },
+  ),
+  ...rowsOf(
+    'list_negative_dot_product(a, b)',
+    'The same with the other sign: the less, the closer.',
+    overNumbers('list_negative_dot_product', (a, b) => -dot(a, b)),
+    [
+      ['list_negative_dot_product([1,2],[3,4])', '-11.'],
+      ['list_negative_dot_product(1,[1])', 'error({message:"list_negative_dot_product: list argument required",on:1})'],
+    ],
+    { also: ['list_negative_inner_product', 'array_negative_inner_product', 'array_negative_dot_product'] },
+  ),
+  ...rowsOf(
+    'array_cross_product(a, b)',
+    'The vector that is at right angles to two of three numbers each.',
+    byRow('array_cross_product', ['list', 'list'], 'value', crossProduct),
+    [
+      ['array_cross_product([1,2,3],[2,3,4])', '[-1.,2.,-1.]'],
+      ['array_cross_product([1],[2])', 'error({message:"array_cross_product: three numbers required",on:[1]})'],
+    ],
   ),
   ...rowsOf(
     'list_cosine_similarity(a, b)',

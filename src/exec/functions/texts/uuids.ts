@@ -1,5 +1,7 @@
 /** UUIDs as text: new ones, and what old ones say. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { fitsInt64 } from '../../../vectors/literal.ts';
+import { integer } from '../../../vectors/value.ts';
 import { types } from '../../../vectors/type.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { rowsOf, type Evaluate, type FunctionRow } from '../row.ts';
@@ -47,6 +49,21 @@ export const uuids: readonly FunctionRow[] = [
     [
       ['uuid_extract_version("ac227128-7d55-7ee0-a765-5025cc52e55a")', '7'],
       ['uuid_extract_version("x")', 'error({message:"uuid_extract_version: text is no UUID",on:"x"})'],
+    ],
+  ),
+  ...rowsOf(
+    'uuid_extract_timestamp(s)',
+    'The time, to the millisecond, in a UUID of version 7; null for other versions.',
+    byRow('uuid_extract_timestamp', ['string'], 'time', (s) => {
+      const version = syntax.exec(s)?.[1];
+      if (version === undefined) return new Refusal('text is no UUID');
+      const nanos = BigInt(`0x${s.replaceAll('-', '').slice(0, 12)}`) * 1_000_000n;
+      if (version !== '7') return null;
+      return fitsInt64(nanos) ? integer(nanos) : new Refusal('out of range');
+    }),
+    [
+      ['uuid_extract_timestamp("01890000-0000-7000-8000-000000000000")', '2023-06-28T03:15:47.328Z'],
+      ['uuid_extract_timestamp("x")', 'error({message:"uuid_extract_timestamp: text is no UUID",on:"x"})'],
     ],
   ),
 ];

@@ -131,7 +131,8 @@ const dateDays = (year: number, month: number, day: number): number | undefined 
     return undefined;
   return daysOfDate(year, month, day);
 };
-const clockMicros = (hour: number, minute: number, second: number): number | undefined => {
+/** Microseconds since midnight; undefined for what is no time of day, but for 24:00:00. */
+export const clockMicros = (hour: number, minute: number, second: number): number | undefined => {
   const micros = Math.round(second * 1e6);
   const whole = hour === 24 && minute === 0 && micros === 0;
   if (!whole && !(hour >= 0 && hour < 24 && minute >= 0 && minute < 60 && second >= 0 && second < 60)) return undefined;

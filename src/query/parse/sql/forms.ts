@@ -2,7 +2,7 @@
  * Primary expressions that SQL alone has: typed literals, intervals, ARRAY[..], TRY_CAST. Their words are ordinary
  * names wherever none of these forms follows.
  */
-import type { Expr, IntervalExpr, LiteralExpr } from '../../ast.ts';
+import type { CallExpr, Expr, IntervalExpr, LiteralExpr } from '../../ast.ts';
 import { intervalUnit } from '../../analyze/intervals.ts';
 import { parseArgs } from '../calls.ts';
 import { parseExpr } from '../expressions.ts';
@@ -20,7 +20,7 @@ const array = /array\s*\[/iy;
 const attempt = /try_cast\s*\(/iy;
 const overlay = /overlay\s*\(/iy;
 const trim = /trim\s*\(/iy;
-const splitRows = /regexp_split_to_table\s*\(/iy;
+const madeRows = /(?:regexp_split_to_table|generate_subscripts)\s*\(/iy;
 
 /** One of these forms, by its first letter. */
 export function parseSqlForm(s: Scanner): Expr | undefined {
@@ -39,8 +39,9 @@ export function parseSqlForm(s: Scanner): Expr | undefined {
       if (isAhead(s, attempt)) return parseCastCall(s, 'try_cast');
       if (isAhead(s, trim)) return parseTrim(s);
       break;
+    case 0x67:
     case 0x72:
-      if (isAhead(s, splitRows)) return parseSplitRows(s);
+      if (isAhead(s, madeRows)) return parseMadeRows(s);
       break;
   }
   return isAhead(s, typedLiteral) ? parseTypedLiteral(s) : undefined;
@@ -121,17 +122,29 @@ const sides = {
   trailing: /trailing\b(?!\s*[,).])/iy,
 };
 
-/** `REGEXP_SPLIT_TO_TABLE(s, pattern)`: the parts of the text, each in a row of its own. */
-function parseSplitRows(s: Scanner): Expr | undefined {
+/**
+ * `REGEXP_SPLIT_TO_TABLE(s, pattern)`: the parts of the text, each in a row of its own. `GENERATE_SUBSCRIPTS(list, 1)`:
+ * the places of the elements.
+ */
+function parseMadeRows(s: Scanner): Expr | undefined {
   const start = s.pos;
-  if (opensCall(s, 'regexp_split_to_table')) {
+  const isSplit = (s.code | 0x20) === 0x72;
+  if (opensCall(s, isSplit ? 'regexp_split_to_table' : 'generate_subscripts')) {
     s.skip();
     const args = parseArgs(s) ?? [];
     if (s.takeNext(')')) {
       const span = { start: s.byte(start), end: s.byte(s.pos) };
-      const name = (text: string) => ({ kind: 'name', text, ...span }) as const;
-      const list: Expr = { kind: 'call', callee: name('regexp_split_to_array'), args, ...span };
-      return { kind: 'call', callee: name('unnest'), args: [list], ...span };
+      const call = (text: string, given: CallExpr['args']): CallExpr => ({
+        kind: 'call',
+        callee: { kind: 'name', text, ...span },
+        args: given,
+        ...span,
+      });
+      const one = { kind: 'literal', type: 'int64', text: '1', ...span } as const;
+      const list = isSplit
+        ? call('regexp_split_to_array', args)
+        : call('generate_series', [one, call('array_length', args)]);
+      return call('unnest', [list]);
     }
   }
   s.pos = start;

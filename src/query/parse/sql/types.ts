@@ -85,6 +85,7 @@ function parseNamed(s: Scanner, word: string, written: string): SqlType | undefi
     const isZoned = parseZone(s);
     // A time of day has no zone here: the fault is that of the name `timetz`.
     if (isZoned && word === 'time') return s.fail(s.pos - 1);
+    if (isZoned && type.kind === 'timestamp') return { ...type, zoned: true };
   }
   return type;
 }
