@@ -41,9 +41,9 @@ import type { Hold, RowWindows } from '../row-windows.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { type Losses, decimalsOfWords } from '../decimals.ts';
 import { type Buffer, type BufferOptions, Buffers } from './buffers.ts';
-import type { FlatTable } from './flat-read.ts';
+import type { FlatTable } from '../arrow-schema/flat-read.ts';
 import type { Message } from './messages.ts';
-import { metadataVersion } from './ipc.ts';
+import { metadataVersion } from '../arrow-schema/ipc.ts';
 
 /** Most rows of a column that stand for no bytes of their own, and most bytes that views may repeat. */
 const cellsMax = 1 << 24;

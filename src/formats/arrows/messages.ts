@@ -6,8 +6,8 @@ import { ByteSource } from '../byte-source.ts';
 import type { ReadOptions } from '../format.types.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
-import { FlatTable } from './flat-read.ts';
-import { continuation } from './ipc.ts';
+import { FlatTable } from '../arrow-schema/flat-read.ts';
+import { continuation } from '../arrow-schema/ipc.ts';
 
 /** Longest metadata of a message. */
 const metadataBytesMax = 64 << 20;

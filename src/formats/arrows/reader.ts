@@ -14,10 +14,10 @@ import { type RowWindowOptions, RowWindows, batchBytesMax } from '../row-windows
 import { BytesFault } from '../type-bytes.ts';
 import { BatchReader, joined } from './batch-read.ts';
 import { type BufferOptions, TooMuch } from './buffers.ts';
-import type { FlatTable } from './flat-read.ts';
-import { headerCode } from './ipc.ts';
+import type { FlatTable } from '../arrow-schema/flat-read.ts';
+import { headerCode } from '../arrow-schema/ipc.ts';
 import { type Message, MessageReader, tooLarge } from './messages.ts';
-import { readSchema } from './schema-read.ts';
+import { readSchema } from '../arrow-schema/schema-read.ts';
 
 const bodyBytesMax = 512 << 20;
 

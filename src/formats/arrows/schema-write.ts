@@ -1,7 +1,14 @@
 /** The schema message of an Arrow stream. */
 import type { Column, ColumnType } from '../column-types.ts';
 import { type FlatField, type FlatObject, bool, flatBytes, int16, int32, int64, uint8 } from './flat-write.ts';
-import { extensionKey, extensionMetadata, headerCode, metadataVersion, typeCode, uuidExtension } from './ipc.ts';
+import {
+  extensionKey,
+  extensionMetadata,
+  headerCode,
+  metadataVersion,
+  typeCode,
+  uuidExtension,
+} from '../arrow-schema/ipc.ts';
 
 /** The metadata of a message. */
 export const messageBytes = (kind: keyof typeof headerCode, header: FlatObject, bodyLength: number): Uint8Array =>

@@ -10,7 +10,7 @@ import type { WriteOptions, Writer } from '../format.types.ts';
 import { RecordRows } from '../record-rows.ts';
 import { BatchWriter, writerName } from './batch-write.ts';
 import { type FlatObject, flatBytes, int16 } from './flat-write.ts';
-import { continuation, metadataVersion } from './ipc.ts';
+import { continuation, metadataVersion } from '../arrow-schema/ipc.ts';
 import { messageBytes, schemaHeader } from './schema-write.ts';
 
 const batchRows = 1024;

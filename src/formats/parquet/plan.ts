@@ -4,6 +4,7 @@
  * A level counts what is there of the optional and repeated fields on the way to a value; see "Dremel".
  */
 import type { LogicalType, SchemaElement } from 'hyparquet';
+import type { TimeUnit } from '../column-types.ts';
 import { BytesFault } from '../type-bytes.ts';
 
 /** What the bytes of a leaf mean. */
@@ -24,6 +25,8 @@ type Meaning =
     }
   | { readonly kind: 'int'; readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean }
   | { readonly kind: 'timestamp' | 'time'; readonly unit: 'ms' | 'us' | 'ns' }
+  /** Integers to Parquet: an Arrow schema beside its own says that they are durations. */
+  | { readonly kind: 'duration'; readonly unit: TimeUnit }
   | { readonly kind: 'decimal'; readonly scale: number; readonly precision: number }
   | { readonly kind: 'fixed-bytes'; readonly size: number };
 /** How the values of a leaf lie in its pages (`Type` of parquet.thrift). */

@@ -14,6 +14,7 @@ import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { lossesOf } from '../decimals.ts';
+import { withDurations } from './durations.ts';
 import { planOf } from './plan.ts';
 import { readGroup } from './row-group.ts';
 
@@ -36,7 +37,7 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
     memory.hold(size * contentsFactor, { format: 'parquet', what: `table of contents of ${size} bytes` });
     contentBytes = size * contentsFactor;
     const metadata = contentsOf(file, size);
-    const columns = planOf(metadata.schema);
+    const columns = withDurations(planOf(metadata.schema), metadata);
     for (const group of metadata.row_groups) {
       for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn, lost })) {
         for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {

@@ -168,9 +168,12 @@ const narrowed = (
 const int64Vector = (leaf: Leaf, pairs: Int32Array, lost: Losses | undefined): Vector => {
   const { meaning } = leaf;
   switch (meaning.kind) {
-    case 'timestamp': {
-      const v = numbersOfPairs(types.time, scaledPairs(pairs, nanosOf[meaning.unit], `timestamp in ${meaning.unit}`));
-      return meaning.unit === 'ns' ? v : namedVector(`timestamp_${meaning.unit}`, v);
+    case 'timestamp':
+    case 'duration': {
+      const { kind, unit } = meaning;
+      const type = kind === 'duration' ? types.duration : types.time;
+      const v = numbersOfPairs(type, scaledPairs(pairs, nanosOf[unit], `${kind} in ${unit}`));
+      return unit === 'ns' ? v : namedVector(`${kind}_${unit}`, v);
     }
     case 'time':
       return namedVector(

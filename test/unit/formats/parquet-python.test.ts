@@ -67,7 +67,43 @@ const everyMeaningAsSup = String.raw`{d:2024-01-02T00:00:00Z::=arrow_date32::(ar
 {d:1969-12-31T00:00:00Z::=arrow_date32::(arrow_date32|null),t32:1970-01-01T23:59:59.999Z::=arrow_time32_ms::(arrow_time32_ms|null),t64:1970-01-01T00:00:00.000005Z::=arrow_time64_us::(arrow_time64_us|null),t64n:1970-01-01T00:00:00.000000005Z::=arrow_time64_ns::(arrow_time64_ns|null),ms:1969-12-31T23:59:59.999Z::=arrow_timestamp_ms::(arrow_timestamp_ms|null),us:1969-12-31T23:59:59.999999Z::=arrow_timestamp_us::(arrow_timestamp_us|null),ns:1969-12-31T23:59:59.999999999Z::(time|null),f16:-2.::float16::(float16|null),dec9:-1.5::=deciaml_2_9::(deciaml_2_9|null),dec18:-1.5::=deciaml_2_18::(deciaml_2_18|null),dec38:-1.5::=deciaml_2_38::(deciaml_2_38|null),n:null,i8:-1::int8::(int8|null),i16:-1::int16::(int16|null),u16:65535::uint16::(uint16|null),u64:18446744073709551615::uint64::(uint64|null),dur:2::(int64|null),dict:"y"::(string|null),lb:0x79::(bytes|null)}
 `;
 
+/** Durations at all depths, with and without what says that they are; `other`: what is there cannot be read. */
+const durations = String.raw`
+import pyarrow as pa, pyarrow.parquet as pq
+d = pa.duration
+t = pa.table({
+ 's': pa.array([1, None, -90061], d('s')), 'ms': pa.array([1, None, -1], d('ms')), 'us': pa.array([1, None, -1], d('us')), 'ns': pa.array([1, None, 2**63-1], d('ns')),
+ 'coded': pa.array([5, 5, None], d('us')).dictionary_encode(), 'plain': pa.array([1, 2, 3], pa.int64()),
+ 'l': pa.array([[1, None], None, []], pa.list_(d('ms'))), 'f': pa.array([[1, 2], None, [3, 4]], pa.list_(d('s'), 2)),
+ 'st': pa.array([{'a': 1, 'b': {'c': 2}}, None, {'a': None, 'b': None}], pa.struct([('a', d('ns')), ('b', pa.struct([('c', d('ms'))]))])),
+ 'm': pa.array([[('k', 1)], None, []], pa.map_(pa.string(), d('us'))),
+})
+# Parquet's lists have no fixed size.
+stream = t.set_column(t.column_names.index('f'), 'f', t['f'].cast(pa.list_(d('s'))))
+with pa.OSFile('t.arrows', 'wb') as f:
+    with pa.ipc.new_stream(f, stream.schema) as w: w.write_table(stream)
+for v in ['1.0', '2.0']: pq.write_table(t, f'v{v}.parquet', data_page_version=v)
+pq.write_table(t, 'delta.parquet', use_dictionary=False, column_encoding={c: 'DELTA_BINARY_PACKED' for c in ['s', 'ms', 'us', 'ns']})
+one = pa.table({'ms': t['ms']})
+pq.write_table(one, 'bare.parquet', store_schema=False)
+for name, text in [('junk', 'junk'), ('short', '/////wAA'), ('long', '/////xAAAAAMAAAA//8='), ('empty', '')]:
+    pq.write_table(one.replace_schema_metadata({'ARROW:schema': text}), name + '.parquet', store_schema=False)
+`;
+
 describe.skipIf(absent)('files of pyarrow and DuckDB', () => {
+  test('with durations, which the Arrow schema beside tells, are as the Arrow stream is', async () => {
+    const made = python(durations);
+    const wanted = await convert(made.file('t.arrows'), { from: 'arrows' });
+    expect(wanted.output.split('\n')[0]).toContain('s:1s::=arrow_duration_s::(arrow_duration_s|null)');
+    for (const name of ['v1.0', 'v2.0', 'delta'])
+      expect([name, await convert(made.file(`${name}.parquet`), { from: 'auto' })]).toEqual([name, wanted]);
+    for (const name of ['bare', 'junk', 'short', 'long', 'empty'])
+      expect([name, (await convert(made.file(`${name}.parquet`), { from: 'auto' })).output]).toEqual([
+        name,
+        '{ms:1::(int64|null)}\n{ms:null::(int64|null)}\n{ms:-1::(int64|null)}\n',
+      ]);
+    made.close();
+  });
   test('in every codec, page version and encoding, with nested columns', async () => {
     const made = python(everyFile);
     const names = made.output.trim().split('\n');
