@@ -383,6 +383,9 @@ export const errorTable = {
   'upsert-identity': bad(
     'upsert: pool {pool} has no identity; PUT /pool/{pool} with {"identity": [["id"]]} says which fields identify a record',
   ),
+  'upsert-identity-other': conflict(
+    'upsert: its records were read by the identity {read}, and pool {pool} has {now} by now: nothing was changed, load or stage them again',
+  ),
   'upsert-delete-alone': bad('query param "delete" goes with upsert=T'),
   'merge-into-twice': bad(
     'MERGE INTO: a row of the pool matches several rows of the other table; let the condition or GROUP BY leave one',

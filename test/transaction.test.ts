@@ -57,6 +57,31 @@ const rows = async (service: TestService, text: string): Promise<string> => (awa
 const transact = (service: TestService, commits: unknown, headers?: Readonly<Record<string, string>>): Promise<Told> =>
   ask(service, 'POST', '/transaction', { commits }, headers);
 
+test('a staged upsert is refused where the pool has another identity by then', async () => {
+  const service = await started();
+  await service.ask('POST', '/pool/p/branch/main', { body: '{id:1,v:2}{id:2,v:1}' });
+  const identity = (fields: readonly string[]): Promise<Told> =>
+    ask(service, 'PUT', '/pool/p', { identity: fields.map((field) => [field]) });
+  await identity(['id']);
+  const staged = await stage(service, 'p', '{id:1,v:1}', '&upsert=T');
+  for (const [fields, now] of [
+    [['v'], '[["v"]]'],
+    [[], '[]'],
+  ] as const) {
+    await identity(fields);
+    expect(await transact(service, [{ pool: 'p', load: [staged] }])).toMatchObject({
+      status: 409,
+      answer: {
+        error: `commits[0]: upsert: its records were read by the identity [["id"]], and pool p has ${now} by now: nothing was changed, load or stage them again`,
+      },
+    });
+  }
+  expect(await rows(service, 'from p')).toBe('{id:1,v:2}\n{id:2,v:1}');
+  await identity(['id']);
+  expect(await transact(service, [{ pool: 'p', load: [staged] }])).toMatchObject({ status: 200 });
+  expect(await rows(service, 'from p | sort id')).toBe('{id:1,v:1}\n{id:2,v:1}');
+});
+
 test('staged loads, deletes, updates, upserts and merges are commits of one transaction', async () => {
   const service = await started();
   for (const pool of ['p', 'q'])

@@ -145,6 +145,7 @@ export const loadRoutes: readonly Route[] = [
       'stages-full',
       'upsert-identity',
       'upsert-delete-alone',
+      'upsert-identity-other',
       'upsert-large',
       'transaction-empty',
       'rewrite-overtaken',

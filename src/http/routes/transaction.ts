@@ -222,6 +222,7 @@ export const transactionRoutes: readonly Route[] = [
       'update-where-invalid',
       'update-put-invalid',
       'update-error',
+      'upsert-identity-other',
       'upsert-large',
       'query-invalid',
       'merge-empty',
