@@ -31,6 +31,8 @@ interface Begun {
   readonly id: string;
   readonly owner: string | undefined;
   readonly whenLeft: (left: () => void) => void;
+  /** Called with the reason when it is to end before its time; who asks for `signal` needs none. */
+  readonly stopped?: (reason: LakeError) => void;
 }
 
 abstract class Run {
@@ -42,16 +44,18 @@ abstract class Run {
   endedAt = 0;
   /** One of the same id that began before and runs on. */
   older: this | undefined;
-  /** Gone when it has ended, both: they hold the request, and what ended is known for a while. */
+  /** Gone when it has ended, all three: they hold the request, and what ended is known for a while. */
   #whenLeft: Begun['whenLeft'] | undefined;
+  #stopped: Begun['stopped'];
   #controller: AbortController | undefined;
   #reason: LakeError | undefined;
   #waiters: (() => void)[] | undefined;
 
-  constructor({ id, owner, whenLeft }: Begun) {
+  constructor({ id, owner, whenLeft, stopped }: Begun) {
     this.id = id;
     this.owner = owner;
     this.#whenLeft = whenLeft;
+    this.#stopped = stopped;
   }
 
   /** Fires when it is to end: its client left, it was cancelled, its time is over. */
@@ -74,6 +78,7 @@ abstract class Run {
   protected stop(reason: LakeError): void {
     this.#reason ??= reason;
     this.#controller?.abort(reason);
+    this.#stopped?.(reason);
   }
 
   /** Resolves once it has ended. */
@@ -90,6 +95,7 @@ abstract class Run {
     for (const tell of this.#waiters ?? []) tell();
     this.#waiters = undefined;
     this.#whenLeft = undefined;
+    this.#stopped = undefined;
     this.#controller = undefined;
     return true;
   }

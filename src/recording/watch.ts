@@ -280,14 +280,20 @@ const leafOf = (name: string): readonly string[] => {
   if (!leaf) leaves.set(name, (leaf = [name]));
   return leaf;
 };
+/** Those of state values that were seen: loads and queries have one value for each state of their charts. */
+const nested = new WeakMap<object, readonly string[]>();
 /** Active leaves of a state value, nested ones with dots: `['ready.idle']`. */
 export const leavesOf = (value: unknown): readonly string[] => {
   if (typeof value === 'string') return leafOf(value);
-  return Object.entries(value as Record<string, unknown>).flatMap(([name, inner]) => {
+  let known = nested.get(value as object);
+  if (!known) nested.set(value as object, (known = nestedLeaves(value as Record<string, unknown>)));
+  return known;
+};
+const nestedLeaves = (value: Record<string, unknown>): readonly string[] =>
+  Object.entries(value).flatMap(([name, inner]) => {
     const leaves = leavesOf(inner);
     return leaves.length === 0 ? [name] : leaves.map((leaf) => `${name}.${leaf}`);
   });
-};
 
 /** The message of this event, which most often came last. */
 const takePending = (waiting: Pending[], event: RecordedEvent): Pending | undefined => {

@@ -1,5 +1,7 @@
 /** Elasticsearch's bulk request, over real HTTP: item by item, pool by pool. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { connect } from 'node:net';
+import { setTimeout as later } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { startService, type TestService } from '../support/server.ts';
 
@@ -191,6 +193,33 @@ describe('bodies', () => {
   test('a parameter that nobody knows is refused', async () => {
     expect((await post('/_bulk?refresj=true', lines({ index: { _index: pool } }, { n: 1 }))).body).toContain('refresj');
   });
+});
+
+test('one that still comes is ended by a request, and nothing of it is committed', async () => {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname);
+  let answer = '';
+  socket.on('data', (bytes) => {
+    answer += String(bytes);
+  });
+  const id = `c${pool}`;
+  socket.write(
+    `POST /_bulk HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: ${ndjson}\r\nX-Request-Id: ${id}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  const part = Array.from({ length: 5000 }, (_, n) => lines({ create: { _index: pool } }, { n })).join('');
+  const told = async (): Promise<string> =>
+    (await service.ask('GET', `/load/${id}`, { headers: { accept: 'application/json' } })).body;
+  for (let sent = 0; !(await told()).includes('receiving'); sent++) {
+    expect(answer + (sent < 50 ? '' : await told())).toBe('');
+    socket.write(`${part.length.toString(16)}\r\n${part}\r\n`);
+    await later(20);
+  }
+  expect((await service.ask('DELETE', `/load/${id}`)).status).toBe(204);
+  while (!answer.includes('\r\n\r\n')) await later(5);
+  socket.destroy();
+  expect(answer).toContain('load was cancelled: by request');
+  expect(await told()).toContain('"state":"cancelled"');
+  expect(await rows(pool)).toEqual([]);
 });
 
 describe('sent again', () => {

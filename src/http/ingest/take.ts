@@ -62,6 +62,9 @@ export const takeBody = async <P extends Protocol>(
     const { told, pools, digest } = await call.service.workers.ingest<P>({
       ...form,
       ...loads.body(),
+      get signal() {
+        return loads.signal;
+      },
       target: (name) => loads.begin(name, time),
       ...(byId && { identity: (name: string) => identityField(checkIngestPool(call, name)) }),
     });
@@ -107,20 +110,29 @@ interface CommitTold {
 class BodyLoads {
   private readonly call: Call;
   private readonly loads = new Map<string, { readonly pool: Pool; readonly run: LoadRun }>();
-  private readonly controller = new AbortController();
-  /** Told when the client goes away. */
-  private readonly left: (() => void)[] = [];
+  private controller: AbortController | undefined;
+  /** It is to end: by a request, or since the client went away. */
+  private stopped: { readonly reason?: LakeError } | undefined;
   private bytes = 0;
   constructor(call: Call) {
     this.call = call;
     call.whenLeft(() => {
-      this.controller.abort();
-      for (const tell of this.left) tell();
+      this.stop({});
     });
+  }
+  private stop(stopped: { readonly reason?: LakeError }): void {
+    this.stopped ??= stopped;
+    this.controller?.abort(this.stopped.reason);
+  }
+  /** Fires when it is to end. Made for who asks: what is done at once needs none. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.stopped) this.controller.abort(this.stopped.reason);
+    return this.controller.signal;
   }
 
   /** What the workers read. */
-  body(): Pick<IngestRequest, 'body' | 'whole' | 'begun' | 'client' | 'signal'> {
+  body(): Pick<IngestRequest, 'body' | 'whole' | 'begun' | 'client'> {
     const { service, request, sent } = this.call;
     const {
       config,
@@ -134,7 +146,7 @@ class BodyLoads {
     // Before its body was read nobody knows of a load that could be cancelled.
     const run = { unblock: undefined };
     const { body, whole, begun } = loadBody(request.raw, { idleMsMax, pace, held, run, sent, told });
-    return { body, ...(whole && { whole }), ...(begun && { begun }), client: pace, signal: this.controller.signal };
+    return { body, ...(whole && { whole }), ...(begun && { begun }), client: pace };
   }
 
   /** A load into a pool begins. @throws why the pool takes none */
@@ -150,12 +162,11 @@ class BodyLoads {
       branch,
       bytesTotal: length === undefined ? undefined : Number(length),
       whenLeft: (left) => {
-        if (this.controller.signal.aborted) left();
-        else this.left.push(left);
+        this.call.whenLeft(left);
       },
-    });
-    run.signal.addEventListener('abort', () => {
-      this.controller.abort(run.reason);
+      stopped: (reason) => {
+        this.stop({ reason });
+      },
     });
     run.watch.took(this.bytes);
     if (this.loads.size === 0) service.tracing?.note(request, { load: run });

@@ -220,9 +220,7 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     chunks.splice(at + 1, 0, chunkOf([entry]));
     return;
   }
-  const grown = entries.slice(0, where);
-  grown.push(entry);
-  for (let i = where; i < entries.length; i++) grown.push(entries[i]!);
+  const grown = entries.toSpliced(where, 0, entry);
   if (grown.length > chunkEntriesMax) {
     const half = grown.length >> 1;
     chunks.splice(at, 1, chunkOf(grown.slice(0, half)), chunkOf(grown.slice(half)));
