@@ -3,13 +3,16 @@
  * those of 1900-01-01.
  */
 import { daysOfDate, daysOfMonth, fitsInt64, timesHeld } from '../../../vectors/literal.ts';
+import { type TimeSpan, nanosOfDay, spanOf } from '../../../vectors/spans.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer } from '../../../vectors/value.ts';
 import { isoDay, isoWeek, momentAt, type FullMoment } from './date-parts.ts';
 import { itemsOf } from '../lists/lists.ts';
-import { rowsOf, type FunctionRow } from '../row.ts';
+import { areSpans } from '../../expressions/sql/span-arithmetic.ts';
+import { movedBy } from '../../expressions/sql/spans.ts';
+import { byKernel, rowsOf, type FunctionRow, type Kernel } from '../row.ts';
 import { monthNames, weekdays } from './strftime.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { Refusal, byRow, rowKernel } from '../typed.ts';
 
 type Nanos = number | bigint;
 const two = (n: number): string => String(n).padStart(2, '0');
@@ -363,19 +366,53 @@ const parsedBy = (text: string, format: Value): Nanos | Refusal => {
 
 /** Buckets of weeks and the like begin with a Monday. */
 const originNanos = BigInt(daysOfDate(2000, 1, 3)) * 86_400_000_000_000n;
-const bucketOf = (size: Nanos, t: Nanos, shift?: Value): Nanos | Refusal => {
-  if (size <= 0) return new Refusal('size above zero required');
-  if (shift && shift.type !== types.time && shift.type !== types.duration)
-    return new Refusal('time or duration required', 2);
-  const origin =
-    shift?.type === types.time
-      ? BigInt(shift.data as Nanos)
-      : originNanos + BigInt(shift?.type === types.duration ? (shift.data as Nanos) : 0);
-  const wide = BigInt(size);
-  const rest = (BigInt(t) - origin) % wide;
-  const found = BigInt(t) - rest - (rest < 0n ? wide : 0n);
-  return fitsInt64(found) ? integer(found) : new Refusal('time out of range', 1);
+const tooSmall = new Refusal('size above zero required');
+const tooFar = new Refusal('time out of range', 1);
+/** By what a span moves a time and its bucket back; undefined for what is neither span nor time. */
+const shiftOf = (shift: Value | undefined): TimeSpan | 'origin' | undefined => {
+  if (shift === undefined) return { months: 0, days: 0, nanos: 0n };
+  return shift.type === types.time ? 'origin' : spanOf(shift);
 };
+const noShift = new Refusal('time or duration required', 2);
+/** The bucket that `start` finds among those from an origin on, which a span moves. */
+const shifted = (t: Nanos, shift: Value | undefined, start: (t: Nanos, origin?: Nanos) => bigint): Nanos | Refusal => {
+  const span = shiftOf(shift);
+  if (span === undefined) return noShift;
+  if (span === 'origin') return inRange(start(t, shift!.data as Nanos));
+  const at = movedBy(t, span, -1);
+  const found = at === undefined ? tooFar : inRange(start(at));
+  return found instanceof Refusal ? found : (movedBy(found, span, 1) ?? tooFar);
+};
+const inRange = (t: bigint): Nanos | Refusal => (fitsInt64(t) ? integer(t) : tooFar);
+const bucketOf = (size: Nanos, t: Nanos, shift?: Value): Nanos | Refusal => {
+  if (size <= 0) return tooSmall;
+  const wide = BigInt(size);
+  return shifted(t, shift, (at, origin = originNanos) => {
+    const rest = (BigInt(at) - BigInt(origin)) % wide;
+    return BigInt(at) - rest - (rest < 0n ? wide : 0n);
+  });
+};
+/** Buckets of months begin with a first of the month, those of several with that of January, 2000. */
+const originMonth = 2000 * 12;
+const monthOf = (t: Nanos): number => {
+  const { year, month } = momentAt(t);
+  return year * 12 + month - 1;
+};
+const bucketOfSpan = (size: Value, t: Nanos, shift?: Value): Nanos | Refusal => {
+  const { months, days, nanos } = spanOf(size)!;
+  const rest = BigInt(days) * nanosOfDay + nanos;
+  if (months === 0) return bucketOf(rest, t, shift);
+  if (rest !== 0n) return new Refusal('months beside days or a clock in the size');
+  if (months < 0) return tooSmall;
+  return shifted(t, shift, (at, origin) => {
+    const from = origin === undefined ? originMonth : monthOf(origin);
+    const month = Math.floor((monthOf(at) - from) / months) * months + from;
+    return BigInt(daysOfDate(Math.floor(month / 12), (((month % 12) + 12) % 12) + 1, 1)) * nanosOfDay;
+  });
+};
+const ofDurations = rowKernel('time_bucket', ['duration', 'time', 'value'], 'time', bucketOf);
+const ofSpans = rowKernel('time_bucket', ['value', 'time', 'value'], 'time', bucketOfSpan);
+const buckets: Kernel = (args, length) => (areSpans(args[0]!) ? ofSpans : ofDurations)(args, length);
 const madeDate = (year: Nanos, month: Nanos, day: Nanos): Nanos | Refusal => {
   const found = timeOf({ year: Number(year), month: Number(month), day: Number(day) });
   return found ?? new Refusal('no such date');
@@ -443,11 +480,12 @@ export const sqlTimes: readonly FunctionRow[] = [
   ),
   ...rowsOf(
     'time_bucket(size, t[, origin])',
-    'The beginning of the bucket of a size that a time is in, counted from Monday, 2000-01-03, moved by a duration, or from a time.',
-    byRow('time_bucket', ['duration', 'time', 'value'], 'time', bucketOf),
+    'The beginning of the bucket of a size that a time is in, counted from Monday, 2000-01-03 (of months from January, 2000), moved by a duration or an interval, or from a time.',
+    byKernel(buckets, 'bare'),
     [
       ['time_bucket(1h,2024-01-01T10:20:00Z)', '2024-01-01T10:00:00Z'],
       ['time_bucket(1h,2024-01-01T10:20:00Z,30m)', '2024-01-01T09:30:00Z'],
+      ["select time_bucket(interval '3 months',timestamp '2024-08-01') as t", '{t:2024-07-01T00:00:00Z}'],
       ['time_bucket(0s,2024-01-01T10:20:00Z)', 'error({message:"time_bucket: size above zero required",on:0s})'],
       ['time_bucket(1,1)', 'error({message:"time_bucket: duration argument required",on:1})'],
     ],
