@@ -14,6 +14,7 @@ import {
   valueAt,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
+import { areAscii } from '../texts/code-points.ts';
 import { fieldOf } from '../../expressions/access.ts';
 import { eachPart } from '../../aggregates/grouping/parts.ts';
 import { under } from '../../aggregates/under.ts';
@@ -29,6 +30,7 @@ const runs = (offsets: Uint32Array, length: number): Float64Array => {
   return out;
 };
 const codePoints = (v: BytesVector): Float64Array => {
+  if (areAscii(v)) return runs(v.offsets, v.length);
   const out = new Float64Array(v.length);
   for (let i = 0; i < v.length; i++) out[i] = charactersIn(v.bytes, v.offsets[i], v.offsets[i + 1]);
   return out;

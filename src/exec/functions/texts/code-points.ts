@@ -2,7 +2,13 @@
  * Texts by their code points, without an array of them: what is within the basic plane is cut where it is, other text
  * is walked.
  */
+import { isAscii } from 'node:buffer';
 import { checkStopAt } from '../../../vectors/stop.ts';
+import type { BytesVector } from '../../../vectors/vector.ts';
+
+/** Whether all rows have nothing but ASCII: then bytes are code points. */
+export const areAscii = ({ bytes, offsets, length }: BytesVector): boolean =>
+  isAscii(bytes.subarray(offsets[0], offsets[length]));
 
 const beyondPlane = /[\ud800-\udbff]/;
 

@@ -15,6 +15,7 @@ import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { concatKernel } from '../../expressions/construct.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { aliasOf, byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from '../row.ts';
+import { areAscii } from './code-points.ts';
 
 const stringOf = (text: (i: number) => string, length: number): Vector => {
   const out = new BytesBuilder(types.string);
@@ -25,15 +26,11 @@ const stringOf = (text: (i: number) => string, length: number): Vector => {
   return out.finish();
 };
 
-const isAscii = (v: BytesVector): boolean => {
-  for (let i = v.offsets[0], end = v.offsets[v.length]; i < end; i++) if (v.bytes[i] >= 0x80) return false;
-  return true;
-};
 /** Letters by a table of bytes where all rows are ASCII, else one code point after the other. */
 const changeCase = (message: string, table: Uint8Array, change: (character: string) => string): Kernel =>
   onTexts(message, ([arg], length) => {
     const v = flatten(arg!) as BytesVector;
-    if (isAscii(v)) {
+    if (areAscii(v)) {
       const start = v.offsets[0];
       const bytes = new Uint8Array(v.offsets[length] - start);
       for (let i = 0; i < bytes.length; i++) bytes[i] = table[v.bytes[start + i]];

@@ -4,9 +4,10 @@
 import { dateOfDays, daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer, nullValue } from '../../../vectors/value.ts';
-import { type Vector, constant, numbers } from '../../../vectors/vector.ts';
-import { aliasOf, byValues, refused, rowsOf, type FunctionRow } from '../row.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { type Vector, constant, flatten, numbers } from '../../../vectors/vector.ts';
+import { aliasOf, byKernel, byValues, isText, refused, rowsOf, texts, type FunctionRow } from '../row.ts';
+import { Refusal, byRow, rowKernel } from '../typed.ts';
+import { joinSeconds, splitSeconds } from '../../expressions/time-bytes.ts';
 import { monthNames, momentOf, weekdays, type Moment } from './strftime.ts';
 import { monthsOn } from '../../expressions/sql/spans.ts';
 
@@ -33,8 +34,13 @@ const dayOf = (t: Nanos): number => Math.floor(parted(t).seconds / secondsOfDay)
 const startOfYear = (year: number): Nanos => timeOf(daysOfDate(year, 1, 1) * secondsOfDay);
 const startOfMonth = (year: number, month: number): Nanos => timeOf(daysOfDate(year, month, 1) * secondsOfDay);
 
-/** A unit of time: the beginning of the one that a time is in, and how many begin after one time up to another. */
+/**
+ * A unit of time: the beginning of the one that a time is in, and how many begin after one time up to another.
+ * `seconds`: so many always are one, counted from 1970; `ofDays`: all times of a day are in the same one.
+ */
 interface Unit {
+  readonly seconds?: number;
+  readonly ofDays?: true;
   readonly start: (t: Nanos) => Nanos;
   readonly between: (a: Nanos, b: Nanos) => Nanos;
 }
@@ -46,11 +52,15 @@ const fixed = (size: number): Unit => {
     const rest = x % wide;
     return (x - rest) / wide - (rest < 0n ? 1n : 0n);
   };
-  return { start: (t) => integer(count(t) * wide), between: (a, b) => integer(count(b) - count(a)) };
+  return {
+    ...(size % nanosOfSecond === 0 && { seconds: size / nanosOfSecond }),
+    start: (t) => integer(count(t) * wide),
+    between: (a, b) => integer(count(b) - count(a)),
+  };
 };
 const years = (size: number): Unit => {
   const number = (t: Nanos): number => Math.floor(momentAt(t).year / size);
-  return { start: (t) => startOfYear(number(t) * size), between: (a, b) => number(b) - number(a) };
+  return { ofDays: true, start: (t) => startOfYear(number(t) * size), between: (a, b) => number(b) - number(a) };
 };
 /** Units of so many months that begin with the year. */
 const months = (size: number): Unit => {
@@ -59,6 +69,7 @@ const months = (size: number): Unit => {
     return Math.floor((year * 12 + month - 1) / size);
   };
   return {
+    ofDays: true,
     start: (t) => {
       const month = number(t) * size;
       return startOfMonth(Math.floor(month / 12), (month % 12) + 1);
@@ -69,6 +80,7 @@ const months = (size: number): Unit => {
 const daysOfWeek = 7;
 /** Begins on Monday; between two times are as many as there are seven days. */
 const weeks: Unit = {
+  ofDays: true,
   start: (t) => timeOf((dayOf(t) - ((momentAt(t).weekday + 6) % daysOfWeek)) * secondsOfDay),
   between: (a, b) => Math.trunc((dayOf(b) - dayOf(a)) / daysOfWeek) + 0,
 };
@@ -100,6 +112,44 @@ const truncated = (unit: string, t: Nanos): Nanos | Refusal => {
   const found = units.get(unit.toLowerCase());
   return found ? inRange(found.start(t), 1) : unknownUnit;
 };
+/**
+ * Times that lie in a vector, cut without a bigint for each; undefined for others, for units below a second, and where
+ * one would begin before all times.
+ */
+export const truncatedTimes = (name: string, times: Vector): Vector | undefined => {
+  const unit = units.get(name.toLowerCase());
+  const flat = times.form === 'constant' ? undefined : flatten(times);
+  if (!unit || flat?.form !== 'number' || flat.type !== types.time) return undefined;
+  const { seconds } = splitSeconds(flat);
+  if (unit.seconds !== undefined) cutSeconds(seconds, unit.seconds);
+  else if (unit.ofDays) cutDays(seconds, unit);
+  else return undefined;
+  return seconds.some((s) => s < firstSecond)
+    ? undefined
+    : numbers(types.time, joinSeconds(seconds, new Uint32Array(flat.length)));
+};
+/** The first whole second that 64 bits of nanoseconds hold. */
+const firstSecond = -9_223_372_036;
+const cutSeconds = (seconds: Float64Array, size: number): void => {
+  for (let i = 0; i < seconds.length; i++) seconds[i] = Math.floor(seconds[i] / size) * size;
+};
+const cutDays = (seconds: Float64Array, unit: Unit): void => {
+  const starts = new Map<number, number>();
+  let last = Number.NaN;
+  let start = 0;
+  for (let i = 0; i < seconds.length; i++) {
+    const day = Math.floor(seconds[i] / secondsOfDay);
+    if (day !== last) {
+      last = day;
+      const known = starts.get(day);
+      start = known ?? parted(unit.start(timeOf(day * secondsOfDay))).seconds;
+      if (known === undefined) starts.set(day, start);
+    }
+    seconds[i] = start;
+  }
+};
+const truncatedByRow = rowKernel('date_trunc', ['string', 'time'], 'time', truncated);
+
 const difference = (unit: string, from: Nanos, to: Nanos): Nanos | Refusal =>
   units.get(unit.toLowerCase())?.between(from, to) ?? unknownUnit;
 
@@ -186,7 +236,11 @@ const dateTrunc: FunctionRow = {
     { query: 'date_trunc("x",2024-07-30T20:05:15Z)', output: 'error({message:"date_trunc: unknown unit",on:"x"})' },
     { query: 'date_trunc("day",1)', output: 'error({message:"date_trunc: time argument required",on:1})' },
   ],
-  make: byRow('date_trunc', ['string', 'time'], 'time', truncated),
+  make: byKernel((args, length) => {
+    const [unit, times] = args;
+    const name = unit!.form === 'constant' && isText(unit!) ? texts(unit!)(0) : undefined;
+    return (name === undefined ? undefined : truncatedTimes(name, times!)) ?? truncatedByRow(args, length);
+  }, 'bare'),
 };
 const dateDiff: FunctionRow = {
   name: 'date_diff',
