@@ -10,7 +10,6 @@
  *   is to be done goes there as it came, row by row (bulk-rows.ts): what becomes of it depends on what the pool has.
  */
 import { LakeError } from '../../errors.ts';
-import { Batches } from '../../formats/batches.ts';
 import { ByteWindow } from '../../formats/byte-window.ts';
 import { readLimits } from '../../formats/format.types.ts';
 import type { Layout } from '../../formats/key-layouts.ts';
@@ -20,6 +19,7 @@ import { type Builder, type RecordBuilder, type Shape, shapeOf } from '../../vec
 import { type WireError, toWire } from '../messages.ts';
 import { type BulkOperation, bulkOperations } from './bulk-results.ts';
 import { type Known, type OperationRow, faultOfUpdate, knownOf, writeOperation } from './bulk-rows.ts';
+import { Gathered, type PoolBatches } from './gathered.ts';
 import type { BulkTold, DecodeContext } from './ingest.types.ts';
 
 /** What may stand beside the index and the id: how Elasticsearch is to write what pools write in one way. */
@@ -56,6 +56,8 @@ interface NamedPool {
   /** What is known of it; undefined: nobody was asked yet. */
   known: Known | undefined;
   batches: PoolBatches | undefined;
+  /** Of a shape: the same with the id before its fields. */
+  readonly withId: WeakMap<Layout, Shape>;
 }
 interface Action {
   readonly operation: BulkOperation;
@@ -68,7 +70,8 @@ interface Action {
 /** Reads a body; a pool's records come in the order of their items. @throws format-broken, format-limit, format-memory */
 export const decodeBulk = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<BulkTold> => {
   const limits = readLimits(context.options);
-  const items = new Items(context, limits);
+  const gathered = new Gathered(context);
+  const items = new Items(context, gathered, limits.nestingMax);
   const window = new ByteWindow(input, {
     format: 'bulk',
     valueBytesMax: limits.valueBytesMax,
@@ -80,29 +83,16 @@ export const decodeBulk = async (input: AsyncIterable<Uint8Array>, context: Deco
         const action = items.take(window);
         if (!action) continue;
         const full = items.add(action, action.pool.known ?? (await knownOf(context, action.pool.name)));
-        if (full) await emit(context, full);
+        if (full) await gathered.handOn(full);
       }
     }
     const told = items.end();
-    for (const waiting of items.waiting()) await emit(context, waiting);
+    await gathered.end();
     return told;
   } finally {
     await window.close();
   }
 };
-
-const emit = ({ emit: hand }: DecodeContext, { pool, batches, field }: PoolBatches): Promise<void> =>
-  hand(pool, batches.take(), field);
-
-/** Records of a pool that wait until they are a batch. */
-interface PoolBatches {
-  readonly pool: string;
-  /** Rows are operations, by this field of the pool's identity. */
-  readonly field: string | undefined;
-  readonly batches: Batches;
-  /** Of a shape: the same with the id before its fields. */
-  readonly withId: WeakMap<Layout, Shape>;
-}
 
 /** What it says of documents that they have such fields. */
 interface Traits {
@@ -114,7 +104,7 @@ class Items {
   /** Lines before the one that is read. */
   line = 1;
   private readonly context: DecodeContext;
-  private readonly batchRows: number;
+  private readonly gathered: Gathered;
   private readonly tape: JsonTape;
   private readonly pools = new Map<string, NamedPool>();
   private readonly traits = new WeakMap<Layout, Traits>();
@@ -139,12 +129,9 @@ class Items {
   /** Builders of a record behind its id. */
   private readonly behindId = new WeakMap<RecordBuilder, readonly Builder[]>();
 
-  constructor(
-    context: DecodeContext,
-    { batchRows, nestingMax }: { readonly batchRows: number; readonly nestingMax: number },
-  ) {
+  constructor(context: DecodeContext, gathered: Gathered, nestingMax: number) {
     this.context = context;
-    this.batchRows = batchRows;
+    this.gathered = gathered;
     this.tape = new JsonTape(nestingMax, { memory: context.options.memory });
   }
 
@@ -186,12 +173,13 @@ class Items {
     // What it comes to the next time depends on what the pool has then.
     if (field !== undefined || (id === undefined && !this.traitsOf(this.tape.formAt(0).layout).hasTime))
       this.isKnown = false;
-    const pool = this.batchesOf(action.pool, field);
-    const builder = pool.batches.begin();
-    if (field !== undefined) writeOperation(builder, this.rowOf(action, pool, field));
-    else this.writeDocument(pool, builder, action);
-    pool.batches.end(operation === 'delete' ? id!.length : this.documentBytes);
-    return pool.batches.isFull ? pool : undefined;
+    const waiting = (action.pool.batches ??= this.gathered.of(action.pool.name, field));
+    const { batches } = waiting;
+    const builder = batches.begin();
+    if (field !== undefined) writeOperation(builder, this.rowOf(action, field));
+    else this.writeDocument(builder, action);
+    batches.end(operation === 'delete' ? id!.length : this.documentBytes);
+    return batches.isFull ? waiting : undefined;
   }
   /** Why an action whose document could be read is not done. */
   private faultOf({ operation, pool: { name: pool }, id, condition }: Action, target: Known): unknown {
@@ -212,17 +200,17 @@ class Items {
     const fault = operation === 'update' && faultOfUpdate(this.tape.formAt(0).layout.shape.names);
     return fault ? broken(fault) : undefined;
   }
-  private rowOf(action: Action, pool: PoolBatches, field: string): OperationRow {
+  private rowOf(action: Action, field: string): OperationRow {
     const { operation, id } = action;
     const write = (builder: Builder): void => {
       if (operation === 'delete') builder.null();
       else if (operation === 'update') writeValue(this.tape, builder);
-      else this.writeDocument(pool, builder, action, field);
+      else this.writeDocument(builder, action, field);
     };
     return { item: this.count, operation: bulkOperations.indexOf(operation), id, write };
   }
   /** The document with its id before its fields, unless it has that field itself. */
-  private writeDocument(pool: PoolBatches, builder: Builder, { id }: Action, field = '_id'): void {
+  private writeDocument(builder: Builder, { pool, id }: Action, field = '_id'): void {
     if (id === undefined || this.tape.formAt(0).layout.shape.names.includes(field)) writeValue(this.tape, builder);
     else this.writeWithId(pool, builder, id, field);
   }
@@ -238,9 +226,6 @@ class Items {
       ids: this.ids,
       failures: this.failures,
     };
-  }
-  *waiting(): Generator<PoolBatches> {
-    for (const { batches } of this.pools.values()) if (batches && !batches.batches.isEmpty) yield batches;
   }
 
   /** The line of an action; gives it if it is all. */
@@ -291,7 +276,11 @@ class Items {
   }
   private named(name: string): NamedPool {
     let pool = this.pools.get(name);
-    if (!pool) this.pools.set(name, (pool = { name, place: this.pools.size, known: undefined, batches: undefined }));
+    if (!pool)
+      this.pools.set(
+        name,
+        (pool = { name, place: this.pools.size, known: undefined, batches: undefined, withId: new WeakMap() }),
+      );
     return pool;
   }
   private objectOf(text: string): Readonly<Record<string, unknown>> {
@@ -336,7 +325,7 @@ class Items {
     this.documentBytes = end - start;
     return true;
   }
-  private writeWithId({ withId }: PoolBatches, builder: Builder, id: string, field: string): void {
+  private writeWithId({ withId }: NamedPool, builder: Builder, id: string, field: string): void {
     const { layout } = this.tape.formAt(0);
     let shape = withId.get(layout);
     if (!shape) {
@@ -362,15 +351,6 @@ class Items {
     this.lastLayout = layout;
     return (this.lastTraits = found);
   }
-  private batchesOf(pool: NamedPool, field: string | undefined): PoolBatches {
-    return (pool.batches ??= {
-      pool: pool.name,
-      field,
-      batches: new Batches(this.batchRows),
-      withId: new WeakMap(),
-    });
-  }
-
   private fail(fault: string): never {
     throw new LakeError('format-broken', { format: 'bulk', fault, place: ` (line ${this.line})`, values: this.count });
   }

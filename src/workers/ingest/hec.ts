@@ -7,7 +7,6 @@
  * - A body is taken whole or not at all: what is wrong with an event is told by its number.
  */
 import { LakeError } from '../../errors.ts';
-import { Batches } from '../../formats/batches.ts';
 import { markLength } from '../../formats/byte-window.ts';
 import { readLimits } from '../../formats/format.types.ts';
 import { JsonTape, decodeText, kind } from '../../formats/json/tape.ts';
@@ -17,6 +16,7 @@ import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { types } from '../../vectors/type.ts';
+import { Gathered, type PoolBatches, gather } from './gathered.ts';
 import type { DecodeContext, HecTold } from './ingest.types.ts';
 import { wholeMessage } from './whole-body.ts';
 
@@ -38,13 +38,14 @@ const poolDefault = 'splunk';
 /** Reads a body of objects. @throws hec-event, hec-empty, format-limit, format-memory */
 export const decodeHec = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<HecTold> => {
   const body = await wholeMessage(input, 'splunk', context.options);
-  const events = new Events(body, context);
+  const gathered = new Gathered(context);
+  const events = new Events(body, context, gathered);
   while (events.next()) {
     const full = events.take();
-    if (full) await context.emit(full.pool, full.batches.take());
+    if (full) await gathered.handOn(full);
   }
   const told = events.end();
-  for (const { pool, batches } of events.waiting()) await context.emit(pool, batches.take());
+  await gathered.end();
   return told;
 };
 
@@ -60,29 +61,24 @@ interface Plan {
   readonly event: number | undefined;
   readonly fields: number | undefined;
 }
-interface PoolBatches {
-  readonly pool: string;
-  readonly batches: Batches;
-}
 
 class Events {
   private readonly context: DecodeContext;
-  private readonly batchRows: number;
+  private readonly gathered: Gathered;
   private readonly tape: JsonTape;
   private readonly window: { bytes: Uint8Array; start: number; end: number; final: boolean; offset: number };
   private readonly plans = new WeakMap<Layout, Plan>();
-  private readonly pools = new Map<string, PoolBatches>();
   private readonly now = Date.now();
   private count = 0;
   private isKnown = true;
 
-  constructor(body: Uint8Array, context: DecodeContext) {
-    const { batchRows, nestingMax } = readLimits(context.options);
+  constructor(body: Uint8Array, context: DecodeContext, gathered: Gathered) {
+    const { nestingMax } = readLimits(context.options);
     // The tape stops at a byte behind the end.
     const bytes = new Uint8Array(body.length + 1);
     bytes.set(body);
     this.context = context;
-    this.batchRows = batchRows;
+    this.gathered = gathered;
     this.tape = new JsonTape(nestingMax, { memory: context.options.memory });
     this.tape.place = { lines: 1, lineStart: 0 };
     this.window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
@@ -106,7 +102,7 @@ class Events {
     const plan = this.planOf(tape.formAt(0).layout);
     const children = tape.childrenOf(0);
     this.check(plan, children);
-    const target = this.batchesOf(this.poolOf(plan, children));
+    const target = this.gathered.of(this.poolOf(plan, children));
     const record = target.batches.begin().record(plan.shape);
     const fields: readonly Builder[] = record.fields;
     let at = 0;
@@ -128,9 +124,6 @@ class Events {
   end(): HecTold {
     if (this.count === 0) throw new LakeError('hec-empty');
     return { events: this.count, isKnown: this.isKnown };
-  }
-  *waiting(): Generator<PoolBatches> {
-    for (const pool of this.pools.values()) if (!pool.batches.isEmpty) yield pool;
   }
 
   private check({ event, fields }: Plan, children: readonly number[]): void {
@@ -161,11 +154,6 @@ class Events {
     let plan = this.plans.get(layout);
     if (!plan) this.plans.set(layout, (plan = planOf(layout, this.context.defaults)));
     return plan;
-  }
-  private batchesOf(pool: string): PoolBatches {
-    let found = this.pools.get(pool);
-    if (!found) this.pools.set(pool, (found = { pool, batches: new Batches(this.batchRows) }));
-    return found;
   }
   private fault(fault: Fault, text: string): LakeError {
     return eventFault(fault, text, this.count);
@@ -203,31 +191,31 @@ export const decodeHecRaw = async (
   { options, pool = poolDefault, defaults, emit }: DecodeContext,
 ): Promise<HecTold> => {
   const body = await wholeMessage(input, 'splunk', options);
-  const batches = new Batches(readLimits(options).batchRows);
   const now = Date.now();
   const texts = Object.entries(defaults);
   const shape = shapeOf(['time', ...texts.map(([name]) => name), 'event'].map((name) => ({ name })));
-  for (let start = 0; start < body.length; ) {
-    checkStopAt(batches.rows);
+  const events = await gather(linesOf(body), pool, { options, emit }, (line, builder) => {
+    const record = builder.record(shape);
+    const { fields } = record;
+    writeNow(fields[0]!, now);
+    texts.forEach(([, text], k) => {
+      fields[1 + k]!.text(text);
+    });
+    fields[1 + texts.length]!.text(bytesToText(line).normalize('NFC'));
+    record.end();
+    return line.length;
+  });
+  if (events === 0) throw new LakeError('hec-empty');
+  return { events, isKnown: false };
+};
+/** Lines with anything in them, without what ends them. */
+function* linesOf(body: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0, n = 0; start < body.length; n++) {
+    checkStopAt(n);
     const newline = body.indexOf(0x0a, start);
     const behind = newline < 0 ? body.length : newline;
     const end = behind > start && body[behind - 1] === 0x0d ? behind - 1 : behind;
-    if (end > start) {
-      const record = batches.begin().record(shape);
-      const { fields } = record;
-      writeNow(fields[0]!, now);
-      texts.forEach(([, text], k) => {
-        fields[1 + k]!.text(text);
-      });
-      fields[1 + texts.length]!.text(bytesToText(body.subarray(start, end)).normalize('NFC'));
-      record.end();
-      batches.end(end - start);
-    }
-    if (batches.isFull) await emit(pool, batches.take());
+    if (end > start) yield body.subarray(start, end);
     start = behind + 1;
   }
-  const events = batches.rows;
-  if (events === 0) throw new LakeError('hec-empty');
-  if (!batches.isEmpty) await emit(pool, batches.take());
-  return { events, isKnown: false };
-};
+}

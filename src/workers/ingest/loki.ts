@@ -8,11 +8,9 @@
  * - Texts stay what they were, bytes that are no UTF-8 too.
  */
 import { LakeError } from '../../errors.ts';
-import { Batches } from '../../formats/batches.ts';
-import { readLimits } from '../../formats/format.types.ts';
-import { shapeOf } from '../../vectors/builder.ts';
-import { checkStopAt } from '../../vectors/stop.ts';
+import { type Builder, shapeOf } from '../../vectors/builder.ts';
 import { types } from '../../vectors/type.ts';
+import { gather } from './gathered.ts';
 import { Labels, type LokiEntry } from './loki-entry.ts';
 import { jsonStreams } from './loki-json.ts';
 import { protobufStreams } from './loki-protobuf.ts';
@@ -28,28 +26,20 @@ export const decodeLokiJson = async (input: AsyncIterable<Uint8Array>, context: 
 /** Reads a body of Protocol Buffers in a block of Snappy. @throws format-broken, format-limit */
 export const decodeLokiProtobuf = async (input: AsyncIterable<Uint8Array>, context: DecodeContext): Promise<LokiTold> =>
   pushed(protobufStreams(await wholeMessage(input, 'loki', context.options), wholeBytesMax(context.options)), context);
-const pushed = async (entries: Iterable<LokiEntry>, { options, pool, emit }: DecodeContext): Promise<LokiTold> => {
-  const batches = new Batches(readLimits(options).batchRows);
-  const name = pool ?? '';
-  for (const entry of entries) {
-    checkStopAt(batches.rows);
-    write(entry, batches);
-    if (batches.isFull) await emit(name, batches.take());
-  }
-  const lines = batches.rows;
+const pushed = async (entries: Iterable<LokiEntry>, context: DecodeContext): Promise<LokiTold> => {
+  const lines = await gather(entries, context.pool ?? '', context, write);
   if (lines === 0) throw new LakeError('loki-empty');
-  if (!batches.isEmpty) await emit(name, batches.take());
   return { lines };
 };
 
-const write = ({ labels, seconds, nanos, line, metadata }: LokiEntry, batches: Batches): void => {
+const write = ({ labels, seconds, nanos, line, metadata }: LokiEntry, builder: Builder): number => {
   const hasMetadata = metadata.length > 0;
-  const record = batches.begin().record(hasMetadata ? withMetadata : plain);
+  const record = builder.record(hasMetadata ? withMetadata : plain);
   const [ts, labelsField, lineField, metadataField] = record.fields;
   ts!.seconds(types.time, seconds, nanos);
   labels.write(labelsField!);
   lineField!.text(line);
   if (hasMetadata) new Labels(metadata).write(metadataField!);
   record.end();
-  batches.end(line.length);
+  return line.length;
 };

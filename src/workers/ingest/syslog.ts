@@ -6,14 +6,12 @@
  * - No message is refused: what reads as nothing is a text. Structured data of ever new ids and names would be ever new
  *   types: beyond so many in a batch it is kept as the text that it was.
  */
-import { Batches } from '../../formats/batches.ts';
-import { readLimits } from '../../formats/format.types.ts';
 import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
-import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesToText } from '../../vectors/text-codec.ts';
 import { arrayType, types } from '../../vectors/type.ts';
+import { gather } from './gathered.ts';
 import type { DecodeContext, SyslogTold } from './ingest.types.ts';
-import { unframed } from './syslog-frames.ts';
+import { type Framed, unframed } from './syslog-frames.ts';
 import { type StructuredData, facilities, parseSyslog, severities } from './syslog-message.ts';
 import { wholeMessage } from './whole-body.ts';
 
@@ -42,37 +40,35 @@ export const decodeSyslog = async (
   { options, pool = 'syslog', emit }: DecodeContext,
 ): Promise<SyslogTold> => {
   const body = await wholeMessage(input, 'syslog', options);
-  const batches = new Batches(readLimits(options).batchRows);
   const shapes = new Map<string, Shape>();
-  for (const { message: bytes, ms, address } of unframed(body)) {
-    checkStopAt(batches.rows);
-    const found = parseSyslog(bytesToText(bytes).normalize('NFC'), ms);
-    const record = batches.begin().record(shape);
-    const [ts, received, from, format, facility, severity, host, app, procid, msgid, data, message] =
-      record.fields as readonly Builder[];
-    const whole = Math.floor(ms / 1000);
-    const rest = Math.round((ms - whole * 1000) * 1e6);
-    if (found.seconds === null) ts!.seconds(types.time, whole, rest);
-    else ts!.seconds(types.time, found.seconds, found.nanos);
-    received!.seconds(types.time, whole, rest);
-    from!.text(address);
-    format!.text(found.format);
-    facility!.text(facilities[found.priority >> 3]!);
-    severity!.text(severities[found.priority & 7]!);
-    textOrNull(host!, found.host);
-    textOrNull(app!, found.app);
-    textOrNull(procid!, found.procid);
-    textOrNull(msgid!, found.msgid);
-    if (found.data === null) data!.null();
-    else writeData(found.data, data!, shapes);
-    message!.text(found.message);
-    record.end();
-    batches.end(bytes.length);
-    if (batches.isFull) await emit(pool, batches.take());
-  }
-  const messages = batches.rows;
-  if (!batches.isEmpty) await emit(pool, batches.take());
+  const messages = await gather(unframed(body), pool, { options, emit }, (message, builder) =>
+    write(message, builder, shapes),
+  );
   return { messages };
+};
+const write = ({ message: bytes, ms, address }: Framed, builder: Builder, shapes: Map<string, Shape>): number => {
+  const found = parseSyslog(bytesToText(bytes).normalize('NFC'), ms);
+  const record = builder.record(shape);
+  const [ts, received, from, format, facility, severity, host, app, procid, msgid, data, message] =
+    record.fields as readonly Builder[];
+  const whole = Math.floor(ms / 1000);
+  const rest = Math.round((ms - whole * 1000) * 1e6);
+  if (found.seconds === null) ts!.seconds(types.time, whole, rest);
+  else ts!.seconds(types.time, found.seconds, found.nanos);
+  received!.seconds(types.time, whole, rest);
+  from!.text(address);
+  format!.text(found.format);
+  facility!.text(facilities[found.priority >> 3]!);
+  severity!.text(severities[found.priority & 7]!);
+  textOrNull(host!, found.host);
+  textOrNull(app!, found.app);
+  textOrNull(procid!, found.procid);
+  textOrNull(msgid!, found.msgid);
+  if (found.data === null) data!.null();
+  else writeData(found.data, data!, shapes);
+  message!.text(found.message);
+  record.end();
+  return bytes.length;
 };
 const textOrNull = (builder: Builder, text: string | null): void => {
   if (text === null) builder.null();
