@@ -437,6 +437,11 @@ describe('If-Match', () => {
       ['Idempotency-Key', 'a', 'b'],
       ['Idempotency-Key', 'a', 'a'],
       ['Host', 'localhost', '127.0.0.1'],
+      // Node takes the first of these two, and of the others joins both to what nobody sent.
+      ['Content-Type', 'text/csv', 'application/json'],
+      ['Authorization', 'Bearer a', 'Bearer b'],
+      ['SuperDB-Commit', '{"author":"a"}', '{"author":"b"}'],
+      ['X-Lake-Pool', 'a', 'b'],
     ] as const) {
       const [status, body] = await send(...(name === 'Host' ? [] : [[name, one] as const]), [name.toLowerCase(), two]);
       expect({ name, status, error: (JSON.parse(body) as { readonly error: string }).error }).toEqual({

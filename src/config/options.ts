@@ -242,8 +242,10 @@ export const parseBytes = (text: string): number | undefined => {
   const parts = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
   const unit = parts ? byteUnits[parts[2]!.toLowerCase()] : undefined;
   if (!parts || unit === undefined) return undefined;
-  const n = Math.round(Number(parts[1]) * unit);
-  return Number.isSafeInteger(n) ? n : undefined;
+  const given = Number(parts[1]) * unit;
+  const n = Math.round(given);
+  // Zero often means no limit at all: what is less than a byte is not that.
+  return Number.isSafeInteger(n) && (n > 0 || given === 0) ? n : undefined;
 };
 
 const durationUnits: Readonly<Record<string, number>> = { ms: 1, s: 1e3, m: 6e4, h: 36e5, d: 864e5 };

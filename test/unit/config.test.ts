@@ -100,6 +100,10 @@ describe('flags of lake serve', () => {
       );
     expect(fault(['-workers', 'two'])).toBe('bad value for -workers: "two" (a whole number)');
     expect(fault(['-memory', '1'])).toBe('bad value for -memory: "1" (at least 16777216)');
+    // 0 is no limit here, and 0.4 is none of what is meant.
+    expect(fault(['-cache.max', '0.4'])).toBe(
+      'bad value for -cache.max: "0.4" (a number of bytes such as 65536, 64KiB or 256MB)',
+    );
     expect(fault(['-query.status.ttl', 'soon'])).toBe(
       'bad value for -query.status.ttl: "soon" (a time such as 500ms, 10s or 2m)',
     );

@@ -7,7 +7,10 @@ import { LakeError } from '../../errors.ts';
 
 /** Headers that have one value. Of two lines Node takes the first, or joins them to a value that nobody sent. */
 const singles: ReadonlyMap<string, string> = new Map(
-  ['Host', 'Idempotency-Key'].map((name) => [name.toLowerCase(), name]),
+  ['Host', 'Authorization', 'Content-Type', 'Idempotency-Key', 'SuperDB-Commit', 'X-Lake-Pool'].map((name) => [
+    name.toLowerCase(),
+    name,
+  ]),
 );
 
 /**
