@@ -31,7 +31,7 @@ export class Agents {
   }
 }
 
-/** `idleMsMax`: how long nothing may come or go. `sink`: takes the body of an answer of 200. */
+/** `idleMsMax`: how long nothing may come or go, a connection that is to be made among it. `sink`: takes the body of an answer of 200. */
 export interface Exchange {
   readonly method: string;
   readonly url: URL;
@@ -58,9 +58,11 @@ export const exchange = ({ method, url, headers, body, idleMsMax, sink }: Exchan
       method,
       headers: { ...headers, ...(body && { 'content-length': String(body.length) }) },
       agent: isPlain ? agents.http : agents.https,
+      // Set later it would begin when the connection is there.
+      timeout: idleMsMax,
     });
     agents.add(request);
-    request.setTimeout(idleMsMax, () => {
+    request.on('timeout', () => {
       request.destroy(new Error(`no data for ${idleMsMax / 1000} s`));
     });
     request.on('error', reject);

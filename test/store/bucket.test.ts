@@ -1,11 +1,12 @@
 /** The client of a bucket: what it puts, gets and lists, against moto and a store of our own, with faults between. */
 import { createHash, randomBytes } from 'node:crypto';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CredentialChain, profilesOf, regionOf } from '../../src/store/credentials.ts';
 import { Agents } from '../../src/store/http-exchange.ts';
 import { checkConditional, openBucket, type S3Options } from '../../src/store/s3.ts';
@@ -208,6 +209,28 @@ describe('an object that is damaged in the store', () => {
     await server.close();
   });
 });
+
+test('a store that takes no connection is away as soon as one that does not answer', async () => {
+  // The kernel lets few in whom a stopped process does not fetch; others wait as for a machine that is off.
+  const code =
+    'const s = require("node:net").createServer().listen(0, "127.0.0.1", 1, () => console.log(s.address().port))';
+  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await new Promise<number>((resolve) => child.stdout.once('data', (line) => resolve(Number(line))));
+  child.kill('SIGSTOP');
+  const sockets = Array.from({ length: 8 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+  const bucket = openBucket(optionsFor(`http://127.0.0.1:${port}`, { idleMsMax: 300, retryMsMax: 100 }));
+  try {
+    await vi.waitFor(() => expect(sockets.some(({ connecting }) => !connecting)).toBe(true));
+    const began = performance.now();
+    expect(await codeOf(bucket.get('x'))).toBe('store-unreachable');
+    expect(sockets.some(({ connecting }) => connecting)).toBe(true);
+    expect(performance.now() - began).toBeLessThan(60_000);
+  } finally {
+    bucket.close();
+    for (const socket of sockets) socket.destroy();
+    child.kill('SIGKILL');
+  }
+}, 120_000);
 
 describe('credentials', () => {
   const agents = new Agents();
