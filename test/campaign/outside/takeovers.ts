@@ -7,7 +7,9 @@
  * request that it is not the writer.
  */
 import { rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { request } from 'node:http';
+import { basename, join } from 'node:path';
+import { text as textOfStream } from 'node:stream/consumers';
 import { setTimeout as later } from 'node:timers/promises';
 import { type BucketServer, startBucketServer } from '../../support/bucket-server.ts';
 import { type Service, startBuiltService } from '../../support/built-service.ts';
@@ -60,41 +62,59 @@ class Stage {
   }
 }
 
+/** `header`: empty where there is none. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly header: (name: string) => string;
+}
 /**
- * Of a connection of its own: a service that was stopped closes those that wait for a request when it goes on, and one
- * of them may break with a request that it never saw. So each failure is the service's, and none is tried again.
+ * Asks on a connection of its own: a service that was stopped closes those that wait for a request when it goes on, and
+ * one of them may break with a request that it never saw. So each failure is the service's, and none is tried again.
  */
-const fresh = { connection: 'close' };
-const load = (service: Service, key: number): Promise<Response> =>
-  fetch(`${service.address}/pool/p/branch/main`, {
-    method: 'POST',
+const asked = (
+  { address, lake }: Service,
+  path: string,
+  { body, headers }: { readonly body?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const failed = (fault: Error): void =>
+      reject(new Error(`${method} ${path} to ${basename(lake)}`, { cause: fault }));
+    const sent = request(address + path, { method, agent: false, timeout: answerMsMax, ...(headers && { headers }) });
+    sent.on('timeout', () => sent.destroy(new Error(`no answer for ${answerMsMax / 1000} s`)));
+    sent.on('error', failed);
+    sent.on('response', (answer) => {
+      const header = (name: string): string => String(answer.headers[name] ?? '');
+      textOfStream(answer).then((text) => resolve({ status: answer.statusCode!, text, header }), failed);
+    });
+    sent.end(body);
+  });
+const answerMsMax = 300_000;
+const load = (service: Service, key: number): Promise<Answer> =>
+  asked(service, '/pool/p/branch/main', {
     body: `{"k":${key}}`,
-    headers: { ...fresh, 'content-type': 'application/x-ndjson' },
+    headers: { 'content-type': 'application/x-ndjson' },
   });
-const makePool = async ({ address }: Service): Promise<void> => {
-  const answer = await fetch(`${address}/pool`, {
-    method: 'POST',
+const makePool = async (service: Service): Promise<void> => {
+  const { status, text } = await asked(service, '/pool', {
     body: '{"name":"p","layout":{"order":"asc","keys":[["k"]]}}',
-    headers: { ...fresh, 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json' },
   });
-  if (answer.status !== 200) throw new Error(`the pool was not made: ${await answer.text()}`);
+  if (status !== 200) throw new Error(`the pool was not made: ${text}`);
 };
-const tipOf = async ({ address }: Service): Promise<string> =>
-  (await fetch(`${address}/pool/p/branch/main`, { headers: fresh })).headers.get('etag') ?? '';
+const tipOf = async (service: Service): Promise<string> => (await asked(service, '/pool/p/branch/main')).header('etag');
 /** The answer of a query, a row a line. */
-const linesOf = async ({ address }: Service, query: string, after?: string): Promise<readonly string[]> => {
-  const answer = await fetch(`${address}/query`, {
-    method: 'POST',
+const linesOf = async (service: Service, query: string, after?: string): Promise<readonly string[]> => {
+  const { status, text } = await asked(service, '/query', {
     body: JSON.stringify({ query }),
     headers: {
-      ...fresh,
       accept: 'application/x-ndjson',
       'content-type': 'application/json',
       ...(after !== undefined && { 'lake-after': after }),
     },
   });
-  const text = await answer.text();
-  if (answer.status !== 200) throw new Error(`a query: ${text}`);
+  if (status !== 200) throw new Error(`a query: ${text}`);
   return text.split('\n').filter(Boolean);
 };
 /** Rows by key. */
@@ -252,21 +272,19 @@ const chained =
       count('acknowledged', acknowledged.length);
     }
   };
-const promoted = async ({ address }: Service): Promise<void> => {
-  const answer = await fetch(`${address}/promote`, { method: 'POST', headers: fresh });
-  const text = await answer.text();
+const promoted = async (service: Service): Promise<void> => {
+  const { status, text } = await asked(service, '/promote', { body: '' });
   // It may write already.
-  if (!answer.ok && !text.includes('standby')) throw new Error(`promote: ${answer.status} ${text}`);
+  if (status >= 300 && !text.includes('standby')) throw new Error(`promote: ${status} ${text}`);
 };
 /** The first write that the service takes; the number of its event. */
 const firstWrite = async (service: Service, key: number): Promise<string> => {
   let event = '';
   await until('another writer', async () => {
-    const answer = await load(service, key);
-    event = answer.headers.get('lake-event') ?? '';
-    const text = await answer.text();
-    if (answer.status !== 200 && answer.status !== 421) throw new Error(`a write: ${answer.status} ${text}`);
-    return answer.status === 200;
+    const { status, text, header } = await load(service, key);
+    event = header('lake-event');
+    if (status !== 200 && status !== 421) throw new Error(`a write: ${status} ${text}`);
+    return status === 200;
   });
   return event;
 };
@@ -297,7 +315,7 @@ export const twins = bucketPart('twins', async (stage, seed, count) => {
   await until(
     () => `the first one says that it is not the writer (the last answer: ${said})`,
     async () => {
-      said = await (await load(one, 2_000_001)).text();
+      said = (await load(one, 2_000_001)).text;
       return said.includes('no longer the writer');
     },
   );
