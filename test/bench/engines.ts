@@ -95,8 +95,11 @@ interface ForgedFigures {
   /** By status. */
   readonly statuses: ReadonlyMap<number, number>;
   readonly seconds: number;
-  /** Microseconds of processors of the service for each. */
+  /** Microseconds of processors of the service for each, of who reads meanwhile too. */
   readonly processorUs: number;
+  /** The same where nobody reads: wrong signatures, and right ones for what is not theirs. */
+  readonly wrongUs: number;
+  readonly misusedUs: number;
   readonly megabytesGrown: number;
   /** Of who reads meanwhile: milliseconds of each request, and how many were not answered with the file. */
   readonly honestMs: readonly number[];
@@ -111,7 +114,8 @@ export const measureForged = async (count: number, connections = 8): Promise<For
   try {
     const own = await table(service, key, 'own');
     const other = await table(service, key, 'other');
-    const requests = hostile(service.address, own, other);
+    const { wrong, misused } = hostile(service.address, own, other);
+    const requests = [...wrong, ...misused];
     const pid = service.process.pid ?? 0;
     await flood(service.address, requests, Math.ceil(count / 10), connections);
     const before = { seconds: processorSecondsOf(pid), megabytes: memoryOf(pid).anonymous };
@@ -121,21 +125,23 @@ export const measureForged = async (count: number, connections = 8): Promise<For
     const statuses = await flood(service.address, requests, count, connections);
     const seconds = (performance.now() - began) / 1000;
     isOver = true;
-    const answered = [...statuses.values()].reduce((sum, n) => sum + n, 0);
+    const answered = sumOf(statuses);
     const took = processorSecondsOf(pid) - before.seconds;
-    return {
-      answered,
-      statuses,
-      seconds,
-      processorUs: (took / answered) * 1e6,
-      megabytesGrown: memoryOf(pid).anonymous - before.megabytes,
-      ...(await honest),
+    const figures = { ...(await honest), megabytesGrown: memoryOf(pid).anonymous - before.megabytes };
+    const usOf = async (own: readonly Buffer[]): Promise<number> => {
+      const secondsBefore = processorSecondsOf(pid);
+      const each = await flood(service.address, own, Math.ceil(count / 2), connections);
+      return ((processorSecondsOf(pid) - secondsBefore) / sumOf(each)) * 1e6;
     };
+    const [wrongUs, misusedUs] = [await usOf(wrong), await usOf(misused)];
+    return { answered, statuses, seconds, processorUs: (took / answered) * 1e6, wrongUs, misusedUs, ...figures };
   } finally {
     await service.stop();
     rmSync(lake, { recursive: true, force: true });
   }
 };
+
+const sumOf = (statuses: ReadonlyMap<number, number>): number => [...statuses.values()].reduce((sum, n) => sum + n, 0);
 
 interface Table {
   readonly signer: Signer;
@@ -167,21 +173,29 @@ const table = async ({ address }: Service, key: string, name: string): Promise<T
 };
 
 /** Requests as they are sent, none of which may be answered with a file. */
-const hostile = (address: string, own: Table, other: Table): readonly Buffer[] => {
+const hostile = (
+  address: string,
+  own: Table,
+  other: Table,
+): { readonly wrong: readonly Buffer[]; readonly misused: readonly Buffer[] } => {
   const hour = new Date(Date.now() - 3_600_000);
   const text = (path: string, signer: Signer, options = {}): Buffer => {
     const headers = { host: new URL(address).host, ...signedHeaders(address + path, signer, { path, ...options }) };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
   };
-  return [
-    text(own.path, { ...own.signer, secretAccessKey: 'x' }),
-    text(own.path, { ...own.signer, sessionToken: `${own.signer.sessionToken}x` }),
-    text(own.path, own.signer, { at: hour }),
-    text(own.path, other.signer),
-    text(own.path.replace('/metadata/', '/metadata/../metadata/'), own.signer),
-    text('/s3/lake/..%2f..%2ficeberg.secret', own.signer),
-  ];
+  return {
+    wrong: [
+      text(own.path, { ...own.signer, secretAccessKey: 'x' }),
+      text(own.path, { ...own.signer, sessionToken: `${own.signer.sessionToken}x` }),
+      text(own.path, own.signer, { at: hour }),
+    ],
+    misused: [
+      text(own.path, other.signer),
+      text(own.path.replace('/metadata/', '/metadata/../metadata/'), own.signer),
+      text('/s3/lake/..%2f..%2ficeberg.secret', own.signer),
+    ],
+  };
 };
 
 /** Sends them in turn until so many are answered. */
@@ -260,6 +274,8 @@ const main = async (): Promise<void> => {
     answered: [...forged.statuses].map(([status, n]) => `${n} with ${status}`).join(' and '),
     'a second': Math.round(forged.answered / forged.seconds),
     'processor of the service, each': `${forged.processorUs.toFixed(0)} us`,
+    'of a wrong signature': `${forged.wrongUs.toFixed(0)} us`,
+    'of a right one, for what is not theirs': `${forged.misusedUs.toFixed(0)} us`,
     'memory grown': `${forged.megabytesGrown.toFixed(0)} MB`,
     'who reads meanwhile, p50 / p99': `${ms(median(forged.honestMs))} / ${ms(percentile(forged.honestMs, 0.99))}`,
     'of whom not answered': `${forged.honestFaults} of ${forged.honestMs.length}`,
