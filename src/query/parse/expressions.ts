@@ -438,6 +438,8 @@ function parseNegated(s: Scanner, left: Left): Expr | undefined {
   s.pos += 3;
   if (s.keywordNext('in')) return parseOperand(s, left, 'not in', levelComparison);
   if (s.keywordNext('like')) return parseOperand(s, left, 'not like', levelComparison);
+  if (s.sql && left.apart && s.keywordNext('null'))
+    return { kind: 'is-null', negated: true, expr: left.left, start: left.start, end: s.byte(s.pos) };
   s.skip();
   if (takesIlike(s)) return parseOperand(s, left, 'not ilike', levelComparison);
   if (takesSimilarTo(s)) return parseOperand(s, left, 'not similar to', levelComparison);

@@ -35,6 +35,7 @@ interface Memo {
 }
 
 const endsWord: ReadonlySet<string> = new Set(')]}*');
+const quotes: ReadonlySet<string> = new Set(`'"`);
 const beginsWord: ReadonlySet<string> = new Set('([{*');
 
 /**
@@ -180,10 +181,12 @@ export class Scanner {
     return (this.space() && this.keyword(word)) || this.#back(start);
   }
 
-  /** A keyword behind what keeps words apart in SQL (`gap`); else stays. */
+  /** A keyword behind what keeps words apart in SQL (`gap`), or a closing quote: `'x'end`; else stays. */
   gapKeyword(word: string): boolean {
     const start = this.pos;
-    return (this.gap() && this.keyword(word)) || this.#back(start);
+    const isQuoted = this.sql && quotes.has(this.text[start - 1]!);
+    if (isQuoted) this.skip();
+    return ((isQuoted || this.gap()) && this.keyword(word)) || this.#back(start);
   }
 
   /** A keyword between gaps; else stays. */

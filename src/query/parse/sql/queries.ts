@@ -418,13 +418,12 @@ export function parsePrefixAlias(s: Scanner): NameNode | undefined {
 /** `[AS] alias`. */
 export function parseAs<T>(s: Scanner, parse: (scanner: Scanner) => T | undefined): T | undefined {
   const before = s.pos;
-  if (!s.gap()) return undefined;
-  const behind = s.pos;
-  if (s.keyword('as') && s.gap()) {
+  if (s.apartKeyword('as')) {
     const alias = parse(s);
     if (alias !== undefined) return alias;
   }
-  s.pos = behind;
+  s.pos = before;
+  if (!s.gap()) return undefined;
   const word = s.peekWord();
   const reserved = reservedWords.has(word.toLowerCase());
   const alias = reserved
