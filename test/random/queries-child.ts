@@ -42,8 +42,13 @@ const pipes = async (): Promise<void> => {
 if (work.kind === 'pipes') await pipes();
 else {
   tell(`START ${work.start}`);
-  const { faults, compared } = await sqlFaults(work.seed, work.start, work.end);
-  told.ran = compared;
-  for (const f of faults) tell(`FAULT ${f.index} ${JSON.stringify(f.text)}`);
+  told.ran = await sqlFaults(work, {
+    began: (index) => {
+      tell(`START ${index}`);
+    },
+    fault: (index, text) => {
+      tell(`FAULT ${index} ${JSON.stringify(text)}`);
+    },
+  });
 }
 tell(`DONE ${told.ran} ${told.partitioned}`);

@@ -1,7 +1,8 @@
 /**
  * Random queries over mixed data, each checked by several oracles (query-checks.ts), and SQL queries checked against
  * DuckDB (query-sql.ts). `npm run fuzz:queries -- -count 50000 -seed 7` runs so many of the first and a fifth as many
- * of the second; `-sql 1000` says how many of the second, `-index 123` runs one query alone.
+ * of the second; `-sql 1000` says how many of the second, `-index 123` runs one query alone, `-sqlindex 123` one of
+ * the second.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -27,6 +28,8 @@ interface QueryFuzzOptions {
   readonly seed: number;
   readonly processes: number;
   readonly start?: number;
+  /** The first statement of SQL; `sql` is the number behind the last. */
+  readonly sqlStart?: number;
   readonly told?: (line: string) => void;
 }
 
@@ -36,7 +39,7 @@ const cpuMsMax = 10_000;
 const silenceMsMax = { pipes: 300_000, sql: 600_000 } as const;
 const heapMegabytesMax = 600;
 /** Queries of one process. */
-const chunk = { pipes: 500, sql: 400 } as const;
+const chunk = { pipes: 500, sql: 2000 } as const;
 
 /**
  * Runs the queries; what went wrong, and how many were worth something: ran without an error of theirs, were
@@ -48,6 +51,7 @@ export const fuzzQueries = async ({
   seed,
   processes,
   start = 0,
+  sqlStart = 0,
   told,
 }: QueryFuzzOptions): Promise<QueryTotals> => {
   const jobs: Work[] = [];
@@ -57,7 +61,7 @@ export const fuzzQueries = async ({
       jobs.push({ kind, seed, start: at, end: Math.min(at + size, to), cpuMsMax });
   };
   cut('pipes', start, start + count);
-  cut('sql', 0, sql);
+  cut('sql', sqlStart, sql);
   const faults: QueryFault[] = [];
   const totals = { ran: 0, partitioned: 0, compared: 0 };
   const next = async (): Promise<void> => {
@@ -137,7 +141,7 @@ const runChild = (work: Work): Promise<ChildEnd> =>
           ? 'no end'
           : `the process ended (${signal ?? code}): ${complaints.trim().split('\n').slice(0, 6).join(' ')}`,
       });
-      const isOver = work.kind === 'sql' || at + 1 >= work.end;
+      const isOver = at + 1 >= work.end;
       resolve({ faults, ran: 0, partitioned: 0, rest: isOver ? undefined : { ...work, start: at + 1 } });
     });
   });
@@ -149,14 +153,16 @@ const main = async (argv: readonly string[]): Promise<number> => {
   };
   const seed = option('seed', seedOf(1));
   const index = option('index', -1);
-  const count = index >= 0 ? 1 : option('count', 50_000);
-  const sql = index >= 0 ? 0 : option('sql', Math.ceil(count / 5));
+  const sqlIndex = option('sqlindex', -1);
+  const count = index >= 0 ? 1 : sqlIndex >= 0 ? 0 : option('count', 50_000);
+  const sql = index >= 0 ? 0 : sqlIndex >= 0 ? sqlIndex + 1 : option('sql', Math.ceil(count / 5));
   const began = performance.now();
   const { faults, ran, partitioned, compared } = await fuzzQueries({
     count,
     sql,
     seed,
     start: Math.max(index, option('start', 0)),
+    sqlStart: Math.max(sqlIndex, 0),
     processes: option('processes', availableParallelism()),
     told: (line) => {
       console.log(`${line}\n`);

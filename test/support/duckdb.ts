@@ -33,27 +33,41 @@ export type DuckResult =
 /** Whether tests against DuckDB are to be left out (never with NO_SKIPS). */
 export const lacksDuckdb = (): boolean => lacksPython('duckdb');
 
+/** Statements over tables of their own. */
+export interface DuckJob {
+  readonly tables: readonly DuckTable[];
+  readonly statements: readonly string[];
+}
+
 /**
  * Runs the statements one after the other over fresh tables; a statement that fails gives its error and the next one
  * runs.
  */
-export const duckdb = (tables: readonly DuckTable[], statements: readonly string[]): readonly DuckResult[] => {
-  const columnsOf = (t: DuckTable): object => ({ name: t.name, columns: t.columns, file: `${t.name}.ndjson` });
-  const files: Record<string, Uint8Array> = {
-    'job.json': Buffer.from(JSON.stringify({ tables: tables.map(columnsOf), statements })),
-  };
-  for (const table of tables)
-    files[`${table.name}.ndjson`] = Buffer.from(table.rows.map((row) => JSON.stringify(row) + '\n').join(''));
+export const duckdb = (tables: readonly DuckTable[], statements: readonly string[]): readonly DuckResult[] =>
+  duckdbJobs([{ tables, statements }])[0]!;
+
+/** The same for many jobs in one process; a statement that takes a minute gives an error. */
+export const duckdbJobs = (jobs: readonly DuckJob[]): readonly (readonly DuckResult[])[] => {
+  const files: Record<string, Uint8Array> = {};
+  const written = jobs.map(({ tables, statements }, job) => ({
+    statements,
+    tables: tables.map((t, i) => {
+      const file = `${job}-${i}.ndjson`;
+      files[file] = Buffer.from(t.rows.map((row) => JSON.stringify(row) + '\n').join(''));
+      return { name: t.name, columns: t.columns, file };
+    }),
+  }));
+  files['jobs.json'] = Buffer.from(JSON.stringify(written));
   const run = python(SCRIPT, files);
   try {
-    return JSON.parse(run.file('results.json').toString('utf8')) as readonly DuckResult[];
+    return JSON.parse(run.file('results.json').toString('utf8')) as readonly (readonly DuckResult[])[];
   } finally {
     run.close();
   }
 };
 
 const SCRIPT = `
-import datetime, decimal, json, math, os, uuid
+import datetime, decimal, json, math, os, threading, uuid
 import duckdb
 
 def plain(value):
@@ -79,24 +93,33 @@ def plain(value):
         return value.hex()
     return str(value)
 
-with open('job.json') as file:
-    job = json.load(file)
-connection = duckdb.connect()
-connection.execute('set threads = 1')
-for table in job['tables']:
-    columns = ', '.join('"%s" %s' % column for column in table['columns'].items())
-    connection.execute('create table "%s" (%s)' % (table['name'], columns))
-    if os.path.getsize(table['file']) > 0:
-        kinds = ', '.join("'%s': '%s'" % column for column in table['columns'].items())
-        connection.execute('''insert into "%s" select * from read_json('%s', format = 'newline_delimited', columns = {%s})''' % (table['name'], table['file'], kinds))
-results = []
-for statement in job['statements']:
-    try:
-        cursor = connection.execute(statement)
-        columns = [column[0] for column in cursor.description]
-        results.append({'columns': columns, 'rows': [[plain(v) for v in row] for row in cursor.fetchall()]})
-    except Exception as error:
-        results.append({'error': str(error)})
+def answers(job):
+    connection = duckdb.connect()
+    connection.execute('set threads = 1')
+    for table in job['tables']:
+        columns = ', '.join('"%s" %s' % column for column in table['columns'].items())
+        connection.execute('create table "%s" (%s)' % (table['name'], columns))
+        if os.path.getsize(table['file']) > 0:
+            kinds = ', '.join("'%s': '%s'" % column for column in table['columns'].items())
+            connection.execute('''insert into "%s" select * from read_json('%s', format = 'newline_delimited', columns = {%s})''' % (table['name'], table['file'], kinds))
+    results = []
+    for statement in job['statements']:
+        watch = threading.Timer(60, connection.interrupt)
+        watch.daemon = True
+        watch.start()
+        try:
+            cursor = connection.execute(statement)
+            columns = [column[0] for column in cursor.description]
+            results.append({'columns': columns, 'rows': [[plain(v) for v in row] for row in cursor.fetchall()]})
+        except Exception as error:
+            results.append({'error': str(error)})
+        finally:
+            watch.cancel()
+    connection.close()
+    return results
+
+with open('jobs.json') as file:
+    jobs = json.load(file)
 with open('results.json', 'w') as file:
-    json.dump(results, file)
+    json.dump([answers(job) for job in jobs], file)
 `;
