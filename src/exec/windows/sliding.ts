@@ -245,7 +245,7 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
     const has = typeof data === 'string' && (!passes || passes[i] === 1);
     last[i + 1] = has ? i : last[i];
     if (!has) continue;
-    if (joined.length > 0) joined.append(separator, 0, separator.length);
+    if (last[i] !== none) joined.append(separator, 0, separator.length);
     from[i] = joined.length;
     const text = textToBytes(data);
     joined.append(text, 0, text.length);
