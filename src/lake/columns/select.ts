@@ -2,10 +2,11 @@
  * Rows whose stored number is in a range, found in the bytes as they are stored: one, two or four bytes a row, doubles,
  * or 64-bit integers by their halves.
  *
- * Each kernel exists twice, for all rows and for rows that earlier tests left, and once for each kind of array, so that
- * it sees one kind alone. 1,000,000 rows of a byte take 1.3 ms, whatever part of them passes: without a branch on the
- * outcome (with one 5 ms where half of them do).
+ * Each kernel exists once for each kind of array, so that it sees one kind alone. 1,000,000 rows of a byte take 1.3 ms,
+ * whatever part of them passes: without a branch on the outcome (with one 5 ms where half of them do). Codes and numbers
+ * of all rows are compared 16 bytes at a time where the processor can (`simd.ts`).
  */
+import { selector } from './simd.ts';
 
 /** Numbers of rows, in order; undefined: all of them. */
 export type Selection = Uint32Array | undefined;
@@ -35,51 +36,22 @@ export const inCodeRange = (
   among: Candidates,
   { least, span, outside }: CodeRange,
 ): Uint32Array => {
-  const out = room(among);
   const { prior, rows } = among;
+  if (!prior && selector && rows > 0) return selector.codes(codes, rows, { least, span, outside });
+  const out = room(among);
   const flip = outside ? 1 : 0;
-  if (!prior)
-    return out.slice(
-      0,
-      codes instanceof Uint8Array
-        ? range8(codes, rows, least, span, flip, out)
-        : codes instanceof Uint16Array
-          ? range16(codes, rows, least, span, flip, out)
-          : range32(codes, rows, least, span, flip, out),
-    );
+  const own = prior ?? allRows(rows);
   return out.slice(
     0,
     codes instanceof Uint8Array
-      ? some8(codes, prior, least, span, flip, out)
+      ? some8(codes, own, least, span, flip, out)
       : codes instanceof Uint16Array
-        ? some16(codes, prior, least, span, flip, out)
-        : some32(codes, prior, least, span, flip, out),
+        ? some16(codes, own, least, span, flip, out)
+        : some32(codes, own, least, span, flip, out),
   );
 };
-const range8 = (a: Uint8Array, rows: number, least: number, span: number, flip: number, out: Uint32Array): number => {
-  let n = 0;
-  for (let i = 0; i < rows; i++) {
-    out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
-  }
-  return n;
-};
-const range16 = (a: Uint16Array, rows: number, least: number, span: number, flip: number, out: Uint32Array): number => {
-  let n = 0;
-  for (let i = 0; i < rows; i++) {
-    out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
-  }
-  return n;
-};
-const range32 = (a: Uint32Array, rows: number, least: number, span: number, flip: number, out: Uint32Array): number => {
-  let n = 0;
-  for (let i = 0; i < rows; i++) {
-    out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
-  }
-  return n;
-};
+/** Where the processor cannot do better, all rows are looked at as those of an earlier test are. */
+const allRows = (rows: number): Uint32Array => Uint32Array.from({ length: rows }, (_, i) => i);
 const some8 = (
   a: Uint8Array,
   prior: Uint32Array,
@@ -129,15 +101,38 @@ const some32 = (
   return n;
 };
 
-/** Codes of a dictionary whose value passes: `passes` has 1 for each of these, at code less `base`. */
+/** The values of a dictionary that pass: 1 for each of these; `range`: they are those from one to another, or all others. */
+export interface PassingValues {
+  readonly passes: Uint8Array;
+  readonly range: CodeRange | undefined;
+}
+export const passingOf = (passes: Uint8Array): PassingValues => ({
+  passes,
+  range: runOf(passes, 1) ?? runOf(passes, 0),
+});
+/** The places that have this value, if they are one run. */
+const runOf = (passes: Uint8Array, value: 0 | 1): CodeRange | undefined => {
+  const least = passes.indexOf(value);
+  if (least < 0) return undefined;
+  const most = passes.lastIndexOf(value);
+  const other = passes.indexOf(1 - value, least);
+  return other < 0 || other > most ? { least, span: most - least, outside: value === 0 } : undefined;
+};
+
+/** Rows whose value of a dictionary passes; its code is `base` more than what is stored. */
 export const passingCodes = (
   codes: Uint8Array | Uint16Array | Uint32Array,
   base: number,
-  passes: Uint8Array,
+  { passes, range }: PassingValues,
   among: Candidates,
 ): Uint32Array => {
-  const out = room(among);
   const { prior, rows } = among;
+  if (range) {
+    const least = Math.max(0, range.least - base);
+    const most = Math.min(largest(codes), range.least + range.span - base);
+    if (least <= most) return inCodeRange(codes, among, { least, span: most - least, outside: range.outside });
+  }
+  const out = room(among);
   const own = base === 0 ? passes : passes.subarray(base);
   if (!prior)
     return out.slice(
@@ -156,6 +151,7 @@ export const passingCodes = (
   }
   return out.slice(0, n);
 };
+const largest = (codes: Uint8Array | Uint16Array | Uint32Array): number => 2 ** (codes.BYTES_PER_ELEMENT * 8) - 1;
 const passing8 = (a: Uint8Array, rows: number, passes: Uint8Array, out: Uint32Array): number => {
   let n = 0;
   for (let i = 0; i < rows; i++) {
@@ -187,20 +183,14 @@ export const inFloatRange = (
   among: Candidates,
   { least, most, outside }: { readonly least: number; readonly most: number; readonly outside: boolean },
 ): Uint32Array => {
-  const out = room(among);
   const { prior, rows } = among;
+  if (!prior && selector && rows > 0) return selector.floats(values, rows, least, most, outside);
+  const out = room(among);
   const flip = outside ? 1 : 0;
   let n = 0;
-  if (!prior) {
-    for (let i = 0; i < rows; i++) {
-      const x = values[i]!;
-      out[n] = i;
-      n += Number(x >= least && x <= most) ^ flip;
-    }
-    return out.slice(0, n);
-  }
-  for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+  const own = prior ?? allRows(rows);
+  for (let k = 0; k < own.length; k++) {
+    const i = own[k]!;
     const x = values[i]!;
     out[n] = i;
     n += Number(x >= least && x <= most) ^ flip;
@@ -221,6 +211,9 @@ export const inWideRange = (
     unsigned,
   }: { readonly least: bigint; readonly most: bigint; readonly outside: boolean; readonly unsigned: boolean },
 ): Uint32Array => {
+  // One number is the same bits, whatever the sign is.
+  if (!among.prior && selector && among.rows > 0 && (!unsigned || least === most))
+    return selector.integers(halves, among.rows, BigInt.asIntN(64, least), BigInt.asIntN(64, most), outside);
   const out = room(among);
   const flip = outside ? 1 : 0;
   if (least === most)
@@ -245,15 +238,9 @@ const equalWides = (
   out: Uint32Array,
 ): number => {
   let n = 0;
-  if (!prior) {
-    for (let i = 0; i < rows; i++) {
-      out[n] = i;
-      n += Number(halves[2 * i] === low && halves[2 * i + 1] === high) ^ flip;
-    }
-    return n;
-  }
-  for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+  const own = prior ?? allRows(rows);
+  for (let k = 0; k < own.length; k++) {
+    const i = own[k]!;
     out[n] = i;
     n += Number(halves[2 * i] === low && halves[2 * i + 1] === high) ^ flip;
   }

@@ -35,6 +35,7 @@ import { type NumberRange, floatRange, integerRange } from './number-ranges.ts';
 import {
   type Candidates,
   type CodeRange,
+  type PassingValues,
   type Selection,
   both,
   either,
@@ -43,6 +44,7 @@ import {
   inFloatRange,
   inWideRange,
   passingCodes,
+  passingOf,
   rowsOfParts,
   rowsOfSlots,
   union,
@@ -400,7 +402,7 @@ const visitPlan = (plan: TestPlan, visit: SegmentVisitor): void => {
 };
 
 /** What a scan remembers of a test: which values of a dictionary pass. */
-export type KnownValues = WeakMap<Vector, Uint8Array>;
+export type KnownValues = WeakMap<Vector, PassingValues>;
 
 /** The rows among the candidates that pass a step. */
 export const passedBy = (step: TestStep, among: Candidates, source: SegmentSource): Selection =>
@@ -423,7 +425,7 @@ const selected = (plan: TestPlan, among: Candidates, source: SegmentSource, know
     case 'dictionary': {
       const values = source.dictionary(plan.dictionary) as BytesVector;
       let passing = known.get(values);
-      if (!passing) known.set(values, (passing = passingValues(values, plan.operator, plan.constants)));
+      if (!passing) known.set(values, (passing = passingOf(passingValues(values, plan.operator, plan.constants))));
       return passingCodes(codesAsStored(plan.codes, among.rows, source), plan.codes.base, passing, among);
     }
     case 'texts':
@@ -498,9 +500,14 @@ const passingValues = (
   constants: readonly Uint8Array[],
 ): Uint8Array => {
   const out = new Uint8Array(length);
-  for (let k = 0; k < length; k++) {
-    const value = bytes.subarray(offsets[k], offsets[k + 1]);
-    out[k] = Number(constants.some((c) => passes(operator, compareBytes(value, c))));
+  const isEquality = operator === '==' || operator === '!=';
+  const flip = operator === '!=' ? 1 : 0;
+  for (const constant of constants) {
+    if (isEquality)
+      for (let k = 0; k < length; k++) out[k] |= Number(isRun(bytes, offsets[k]!, offsets[k + 1]!, constant)) ^ flip;
+    else
+      for (let k = 0; k < length; k++)
+        out[k] |= Number(passes(operator, compareBytes(bytes.subarray(offsets[k], offsets[k + 1]), constant)));
   }
   return out;
 };
