@@ -3,7 +3,7 @@
  * as if the rows were of unlike types outside, too. Which part each row is in need not be read then. Group by a field
  * of a record of several shapes within each of 1,000,000 rows takes 0.3 of the processor time.
  */
-import type { Column, DynamicColumn, Projection } from './decode.ts';
+import { type Column, type DynamicColumn, type Projection, fieldNamed } from './decode.ts';
 
 /** What has been taken apart: rows of a part are found by their column, and so must have the same one again. */
 const known = new WeakMap<DynamicColumn, readonly Column[]>();
@@ -14,11 +14,8 @@ export const takenApart = (column: Column, projections: readonly Projection[]): 
   let at = column;
   let wanted: readonly (Projection | true)[] = projections;
   while (at.form === 'record') {
-    const names = new Set(wanted.flatMap((p) => (p === true ? [] : [...p.keys()])));
-    if (wanted.includes(true)) return [column];
-    const fields = at.fields.filter(({ name }) => names.has(name));
-    const [field] = fields;
-    if (!field || fields.length > 1 || field.optional) return [column];
+    const field = onlyField(at, wanted);
+    if (!field || field.optional) return [column];
     path.push(field.name);
     wanted = wanted.map((p) => (p === true ? true : (p.get(field.name) ?? nothing)));
     at = field.values;
@@ -29,6 +26,27 @@ export const takenApart = (column: Column, projections: readonly Projection[]): 
   return parts;
 };
 const nothing: Projection = new Map();
+
+type RecordColumn = Extract<Column, { form: 'record' }>;
+/**
+ * The field that the projections name, if it is one alone. Names are looked for in the record, which may have far more:
+ * a count of 1,000,000 rows of 105 columns with one condition takes 0.85 of the time of a walk over its fields.
+ */
+const onlyField = (
+  column: RecordColumn,
+  wanted: readonly (Projection | true)[],
+): RecordColumn['fields'][number] | undefined => {
+  let only: RecordColumn['fields'][number] | undefined;
+  for (const names of wanted) {
+    if (names === true) return undefined;
+    for (const name of names.keys()) {
+      const field = name === only?.name ? only : fieldNamed(column, name);
+      if (field && only && field !== only) return undefined;
+      only ??= field;
+    }
+  }
+  return only;
+};
 
 /** Records that have the column at a path, and nothing else. */
 const within = (path: readonly string[], column: Column): Column =>
