@@ -74,8 +74,8 @@ const byteLengths: Kernel = ([arg], length) => {
 /** A view of so many times fewer rows than it is made from is copied first. */
 const viewedMax = 4;
 /**
- * The lengths behind a view are taken in place of its strings: the mean length of 980,000 of 1,000,000 addresses by an
- * id takes 0.75 of the processor time without a copy of these.
+ * The lengths behind a view are taken in place of its strings: copying them was a tenth of the mean length of 980,000 of
+ * 1,000,000 addresses by an id.
  */
 const byteLengthsOf: Evaluate = ([arg], length) =>
   arg!.form === 'selected' && arg!.base.length <= length * viewedMax
