@@ -21,11 +21,12 @@ export const batchBytesMax = 4 << 20;
 const windowPart = { usual: 4, large: 2 };
 const windowBytesMax = { usual: batchBytesMax, large: 32 << 20 };
 
-/** Whose rows they are. `batchRows`: of a usual window. */
+/** Whose rows they are. `batchRows`: of a usual window. `rowBytes`: of a row, about, if the reader knows. */
 export interface RowWindowOptions {
   readonly memory: ReadMemory;
   readonly format: string;
   readonly batchRows: number;
+  readonly rowBytes?: number;
   readonly turn?: ReadOptions['turn'];
 }
 /** Charges bytes to the window in work. @throws LakeError format-memory */
@@ -38,7 +39,8 @@ export class RowWindows {
   private size: keyof typeof windowPart = 'usual';
   constructor(options: RowWindowOptions) {
     this.options = options;
-    this.rows = options.batchRows;
+    const { batchRows, rowBytes } = options;
+    this.rows = rowBytes ? Math.max(1, Math.min(batchRows, Math.floor(this.limit / rowBytes))) : batchRows;
   }
 
   /**

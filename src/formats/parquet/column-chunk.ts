@@ -17,6 +17,7 @@ import type { ReadMemory } from '../read-memory.ts';
 import type { Spool } from '../spool.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { type Entries, type OpenPage, entriesBytes } from './open-page.ts';
+import type { ParkedPages } from './parked.ts';
 import { type PageContext, readDictionary, readPage } from './page.ts';
 import { type PageHeader, pageHeaderOf, pageKind } from './page-header.ts';
 import type { Leaf } from './plan.ts';
@@ -109,9 +110,19 @@ export class ColumnChunk {
     this.at = mark;
   }
 
+  /** Puts the bytes of the page into a scratch file, if it can be read on from there. */
+  park(pages: ParkedPages): void {
+    const open = this.page?.open;
+    const before = open?.bytes ?? 0;
+    open?.park?.(pages);
+    this.memory.free(before - (open?.bytes ?? 0));
+  }
   /** Lets go of page and dictionary. */
   drop(): void {
     this.dropPage();
+    this.dropDictionary();
+  }
+  dropDictionary(): void {
     this.memory.free(this.dictionary?.bytes ?? 0);
     this.dictionary = undefined;
   }
@@ -169,7 +180,14 @@ export class ColumnChunk {
   private part({ open, end }: HeldPage, entries: number): Entries {
     const from = this.at;
     const to = from.entries + entries;
-    const part = open.take(entries);
+    const { fetched } = open;
+    this.memory.hold(fetched, { format: 'parquet', what: `page of column ${this.context.name}` });
+    let part: Entries;
+    try {
+      part = open.take(entries);
+    } finally {
+      this.memory.free(fetched);
+    }
     this.at = { ...from, entries: to };
     if (to === open.entries) {
       this.at = { offset: end, entries: 0, before: from.before + to };

@@ -9,11 +9,11 @@ import { BytesFault } from '../type-bytes.ts';
 const cut = (): BytesFault => new BytesFault('page cut short');
 
 /**
- * Where reading is, which moves on, and where it ends. `hold`: charges bytes that are not in proportion to those that
+ * Where reading is, which moves on, and where it ends; `bytes` may be put away in between. `hold`: charges bytes that are not in proportion to those that
  * are read.
  */
 export interface Place {
-  readonly bytes: Uint8Array;
+  bytes: Uint8Array;
   at: number;
   readonly end: number;
   readonly hold?: (bytes: number) => void;

@@ -3,7 +3,8 @@
  *
  * Invariants: what is held of a page between two calls is its bytes as they were expanded, where its encoding can be
  * read on from any value; these are far fewer than what they become, so that the pages of all columns of a row group
- * can be held side by side. Pages of lists, and those whose values build on each other, are decoded whole.
+ * can be held side by side; where they cannot, they are put into a scratch file (parked.ts) and read on from there.
+ * Pages of lists, and those whose values build on each other, are decoded whole.
  *
  * Beside pages that were held decoded, of which most had to be let go and were read again for each 4,096 rows: a load of
  * 1,000,000 rows of 104 columns, in row groups of 122,880, 38 -> 16 s of processor time.
@@ -14,6 +15,7 @@ import { type Vector, slice } from '../../vectors/vector.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { HybridReader, type Place, bitsFor } from './decode.ts';
 import type { Losses } from '../decimals.ts';
+import type { ParkedPages } from './parked.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, noValues, valuesVector } from './values.ts';
 
@@ -35,6 +37,10 @@ export interface OpenPage {
   readonly repetition: Uint8Array | undefined;
   /** Bytes that are held. */
   readonly bytes: number;
+  /** Bytes that are held in addition while entries are taken. */
+  readonly fetched: number;
+  /** Puts the bytes of its values away; absent: they are decoded. */
+  park?(pages: ParkedPages): void;
   /** The next entries, which are there and belong to who took them. @throws BytesFault */
   take(entries: number): Entries;
 }
@@ -65,31 +71,68 @@ const isReadOn = ({ leaf, encoding }: PageParts): boolean =>
 class FlatPage implements OpenPage {
   readonly repetition = undefined;
   readonly entries: number;
-  readonly bytes: number;
   private readonly leaf: Leaf;
+  private readonly definition: Place | undefined;
+  private readonly place: Place;
   private readonly levels: HybridReader | undefined;
   private readonly values: PageValues;
+  private parked: { readonly pages: ParkedPages; readonly at: number; readonly length: number } | undefined;
   constructor(parts: PageParts) {
     const { leaf, entries, definition, values } = parts;
     this.leaf = leaf;
     this.entries = entries;
-    this.bytes = values.bytes.length + (definition && definition.bytes !== values.bytes ? definition.bytes.length : 0);
+    this.definition = definition;
+    this.place = values;
     this.levels = definition && new HybridReader(definition, bitsFor(leaf.definitionMax));
-    this.values = isLookedUp(parts.encoding) ? new CodedValues(parts) : new PlainValues(parts);
+    this.values = isLookedUp(parts.encoding) ? new CodedValues(parts) : plainValues(parts);
+  }
+
+  get bytes(): number {
+    const { place, definition } = this;
+    return place.bytes.length + (definition && definition.bytes !== place.bytes ? definition.bytes.length : 0);
+  }
+  get fetched(): number {
+    return this.parked && !this.values.takeFrom ? this.parked.length : 0;
+  }
+
+  park(pages: ParkedPages): void {
+    const { definition, place } = this;
+    // Levels lie before the values.
+    if (definition?.bytes.buffer === place.bytes.buffer) definition.bytes = definition.bytes.slice(0, definition.end);
+    this.parked ??= { pages, at: pages.put(place.bytes), length: place.bytes.length };
+    place.bytes = noBytes;
   }
 
   take(entries: number): Entries {
     const { leaf, levels } = this;
     const definition = levels && levelsOf(levels, entries, leaf.definitionMax);
     const count = definition ? countOf(definition, leaf.definitionMax) : entries;
-    return { entries, definition, repetition: undefined, values: this.values.take(count) };
+    return { entries, definition, repetition: undefined, values: this.valuesOf(count) };
+  }
+  private valuesOf(count: number): Vector {
+    const { parked, values, place } = this;
+    if (!parked) return values.take(count);
+    const { pages, at, length } = parked;
+    if (values.takeFrom) return values.takeFrom(count, (from, size) => pages.read(at + from, size));
+    place.bytes = pages.read(at, length);
+    try {
+      return values.take(count);
+    } finally {
+      place.bytes = noBytes;
+    }
   }
 }
+
+const plainValues = (parts: PageParts): PageValues => {
+  const { physical } = parts.leaf;
+  return physical === 'BYTE_ARRAY' || physical === 'BOOLEAN' ? new TextValues(parts) : new PlainValues(parts, physical);
+};
 
 /** A page that was decoded whole. */
 class WholePage implements OpenPage {
   readonly entries: number;
   readonly bytes: number;
+  readonly fetched = 0;
   readonly repetition: Uint8Array | undefined;
   private readonly definition: Uint8Array | undefined;
   private readonly leaf: Leaf;
@@ -129,7 +172,11 @@ class WholePage implements OpenPage {
 /** Values of a page, those behind the ones that were taken. */
 interface PageValues {
   take(count: number): Vector;
+  /** The same where only the bytes of these values are fetched, by their place in the page. */
+  takeFrom?(count: number, fetch: Fetch): Vector;
 }
+type Fetch = (at: number, size: number) => Uint8Array;
+const noBytes = new Uint8Array(0);
 
 class CodedValues implements PageValues {
   private readonly parts: PageParts;
@@ -165,20 +212,36 @@ const checkCodes = (codes: Uint32Array, size: number): void => {
 /** Bytes of a value of a fixed size. */
 const fixedBytes = { INT32: 4, FLOAT: 4, INT64: 8, DOUBLE: 8, INT96: 12 } as const;
 
-class PlainValues implements PageValues {
+class TextValues implements PageValues {
   private readonly parts: PageParts;
   constructor(parts: PageParts) {
     this.parts = parts;
   }
 
   take(count: number): Vector {
-    const { leaf, values: p, lost } = this.parts;
-    if (leaf.physical === 'BYTE_ARRAY' || leaf.physical === 'BOOLEAN')
-      return valuesVector(leaf, encodings.plain, p, count, lost);
-    const size = count * (leaf.physical === 'FIXED_LEN_BYTE_ARRAY' ? leaf.size : fixedBytes[leaf.physical]);
-    if (size > p.end - p.at) throw new BytesFault('page cut short');
+    const { leaf, values, lost } = this.parts;
+    return valuesVector(leaf, encodings.plain, values, count, lost);
+  }
+}
+
+class PlainValues implements PageValues {
+  private readonly parts: PageParts;
+  private readonly size: number;
+  constructor(parts: PageParts, physical: keyof typeof fixedBytes | 'FIXED_LEN_BYTE_ARRAY') {
+    this.parts = parts;
+    this.size = physical === 'FIXED_LEN_BYTE_ARRAY' ? parts.leaf.size : fixedBytes[physical];
+  }
+
+  take(count: number): Vector {
     // Vectors of numbers may look at the bytes that they are given.
-    const bytes = new Uint8Array(p.bytes.subarray(p.at, p.at + size));
+    const { bytes } = this.parts.values;
+    return this.takeFrom(count, (at, size) => new Uint8Array(bytes.subarray(at, at + size)));
+  }
+  takeFrom(count: number, fetch: Fetch): Vector {
+    const { leaf, values: p, lost } = this.parts;
+    const size = count * this.size;
+    if (size > p.end - p.at) throw new BytesFault('page cut short');
+    const bytes = fetch(p.at, size);
     p.at += size;
     return valuesVector(leaf, encodings.plain, { bytes, at: 0, end: size, hold: p.hold }, count, lost);
   }

@@ -38,8 +38,9 @@ export async function* readParquet(input: AsyncIterable<Uint8Array>, options: Re
     contentBytes = size * contentsFactor;
     const metadata = contentsOf(file, size);
     const columns = withDurations(planOf(metadata.schema), metadata);
+    const shared = { file, memory, turn: options.turn, scratch: options.scratch };
     for (const group of metadata.row_groups) {
-      for (const window of readGroup(group, { file, columns, memory, batchRows, turn: options.turn, lost })) {
+      for (const window of readGroup(group, { ...shared, columns, batchRows, lost })) {
         for (const batch of cutBySize(window, { bytesMax: batchBytesMax, rowsMax: batchRows })) {
           yield batch;
           values += batch.length;

@@ -3,8 +3,8 @@
  *
  * Invariants:
  * - Pages and dictionaries that columns hold between two windows have a part of the reader's memory, as the window has.
- * - Where not all columns can hold their pages, windows are as large as they may be: each of them reads those pages
- *   again.
+ * - Where not all columns can hold their pages, the others' are put into a scratch file (parked.ts), or are read again
+ *   for each window if they cannot be; windows are then as large as they may be.
  */
 import type { RowGroup } from 'hyparquet';
 import type { Field, Vector } from '../../vectors/vector.ts';
@@ -17,6 +17,7 @@ import { BytesFault } from '../type-bytes.ts';
 import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
 import type { Losses } from '../decimals.ts';
+import { ParkedPages } from './parked.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './open-page.ts';
 
@@ -33,6 +34,7 @@ interface GroupOptions {
   readonly memory: ReadMemory;
   readonly batchRows: number;
   readonly turn?: ReadOptions['turn'];
+  readonly scratch?: ReadOptions['scratch'];
   readonly lost?: ((column: string) => Losses) | undefined;
 }
 
@@ -63,6 +65,7 @@ class GroupReader {
   private pageBytes = 0;
   /** Some column had to let go of a page. */
   private isShort = false;
+  private readonly parked: ParkedPages | undefined;
 
   constructor(group: RowGroup, options: GroupOptions) {
     this.options = options;
@@ -84,7 +87,8 @@ class GroupReader {
         }),
       ),
     );
-    this.windows = new RowWindows({ ...options, format: 'parquet' });
+    this.windows = new RowWindows({ ...options, format: 'parquet', rowBytes: rowBytesOf(group) });
+    this.parked = options.scratch && new ParkedPages(options.scratch);
   }
 
   /** The next rows, at most so many. */
@@ -117,6 +121,7 @@ class GroupReader {
   }
   close(): void {
     for (const chunks of this.columns) for (const c of chunks) c.drop();
+    this.parked?.close();
   }
 
   private window(rows: number): Vector {
@@ -125,6 +130,14 @@ class GroupReader {
         named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })),
     );
     return { form: 'record', length: rows, fields };
+  }
+  /** Lets go of so much of what a column holds that at most so many bytes of it are left. */
+  private shrink(chunk: ColumnChunk, bytesMax: number): void {
+    if (this.parked) {
+      chunk.park(this.parked);
+      if (chunk.held > bytesMax) chunk.dropDictionary();
+    }
+    if (chunk.held > bytesMax) chunk.drop();
   }
   private column(k: number, chunks: readonly ColumnChunk[], rows: number): Vector {
     const taken = new Map<number, Entries>();
@@ -138,7 +151,7 @@ class GroupReader {
         taken.set(chunk.leaf.index, chunk.take(rows, took));
         if (this.pageBytes + chunk.held > pagesMax) {
           this.isShort ||= !chunk.isAtEnd;
-          chunk.drop();
+          this.shrink(chunk, pagesMax - this.pageBytes);
         }
         this.pageBytes += chunk.held;
       }
@@ -149,6 +162,15 @@ class GroupReader {
     });
   }
 }
+
+/** What a row comes to, about: a first window that is too large reads the pages of all columns once more. */
+const rowBytesOf = ({ columns, num_rows }: RowGroup): number => {
+  let bytes = 0;
+  for (const { meta_data: meta } of columns)
+    bytes += Math.max(numberBytes, Number(meta?.total_uncompressed_size ?? 0) / Math.max(1, Number(num_rows)));
+  return bytes;
+};
+const numberBytes = 8;
 
 const named = <T>(name: string, work: () => T): T => {
   try {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { BytesFault } from '../../../src/formats/type-bytes.ts';
 import { HybridReader, decodeHybrid } from '../../../src/formats/parquet/decode.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
+import type { ScratchBytes } from '../../../src/formats/spool.ts';
 import { openReader } from '../../../src/formats/formats.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
@@ -30,9 +31,15 @@ const recordText = (r: Random, i: number): string => {
   return `{${fields.join()}}`;
 };
 
-const rowsOf = async (bytes: Uint8Array, batchRows: number, memory = new ReadMemory()): Promise<readonly string[]> => {
+const rowsOf = async (
+  bytes: Uint8Array,
+  batchRows: number,
+  memory = new ReadMemory(),
+  scratch?: () => ScratchBytes,
+): Promise<readonly string[]> => {
   const out: string[] = [];
-  for await (const batch of await openReader('parquet', pieces(bytes, 1 << 16), { batchRows, memory }))
+  const options = { batchRows, memory, ...(scratch && { scratch }) };
+  for await (const batch of await openReader('parquet', pieces(bytes, 1 << 16), options))
     for (let i = 0; i < batch.length; i++) out.push(supText(valueAt(batch, i)));
   expect(memory.bytes).toBe(0);
   return out;
@@ -56,6 +63,49 @@ test('pages that are let go and read again give the same rows as pages that are 
       ),
     ),
   ).toEqual(wanted);
+});
+
+/** A scratch file that counts what it is asked. */
+class CountedScratch implements ScratchBytes {
+  bytes = Buffer.alloc(0);
+  puts = 0;
+  gets = 0;
+  isClosed = false;
+  append(bytes: Uint8Array): void {
+    this.puts++;
+    this.bytes = Buffer.concat([this.bytes, bytes]);
+  }
+  read(at: number, length: number): Uint8Array {
+    this.gets++;
+    expect(at + length).toBeLessThanOrEqual(this.bytes.length);
+    return new Uint8Array(this.bytes.subarray(at, at + length));
+  }
+  close(): void {
+    this.isClosed = true;
+  }
+}
+test('pages that memory has no room for are put away once, and read on from there', async () => {
+  const r = randomOf(seedOf(2413));
+  const values = parseSupValues(Array.from({ length: rows }, (_, i) => recordText(r, i)).join('\n'));
+  const bytes = written(values, 'parquet');
+  const wanted = values.map((v) => supText(v));
+  for (const batchRows of [rows, 512, 97]) {
+    const files: CountedScratch[] = [];
+    const memory = new ReadMemory(
+      () => bytes.length + (1 << 20),
+      () => 128 << 10,
+    );
+    const scratch = (): CountedScratch => {
+      files.push(new CountedScratch());
+      return files.at(-1)!;
+    };
+    expect(await rowsOf(bytes, batchRows, memory, scratch)).toEqual(wanted);
+    expect(files.every((f) => f.isClosed)).toBe(true);
+    const [parked] = files;
+    // Put away again for each window, they would be so many for each column.
+    if (batchRows === 97) expect(parked!.puts).toBeLessThan(rows / batchRows);
+    expect(parked!.gets).toBeGreaterThan(parked!.puts);
+  }
 });
 
 describe('runs and packed groups', () => {
