@@ -201,6 +201,35 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
     name: 'a parameter',
     hint: parameters,
   },
+  { near: 4, pattern: /#>>?/y, name: 'the operator', hint: "write json_extract_string(s, '$.a.b')" },
+  {
+    near: 12,
+    pattern: /\b(?:regexp|rlike)\b/iy,
+    hint: "write s ~ 're', or regexp_matches(s, 're')",
+  },
+  { near: 16, pattern: /\bwith\s+(?:rollup|cube)\b/iy, hint: 'write group by rollup (a, b), or cube (a, b)' },
+  {
+    near: 24,
+    pattern: /\b(?:start\s+with|connect\s+by)\b/iy,
+    hint: 'write with recursive NAME as (select .. union all select .. from TABLE join NAME on ..) select ..',
+  },
+  {
+    near: 24,
+    pattern: /\b(?:cross|outer)\s+apply\b/iy,
+    hint: 'write cross join lateral (..), or left join lateral (..) on true',
+  },
+  {
+    near: 24,
+    pattern: /\bwith\s+offset\b/iy,
+    hint: 'write from t, unnest(l) with ordinality as u(element, n), whose n begins with 1',
+  },
+  {
+    near: 24,
+    pattern: /\blateral\s+(?:flatten|view)\b/iy,
+    hint: 'write from t, unnest(t.list) as u(element)',
+  },
+  { near: 8, pattern: /\(\+\)/y, name: '(+)', hint: 'write left join TABLE on CONDITION' },
+  { near: 12, pattern: /\bseparator\s+'/iy, name: 'SEPARATOR', hint: "write string_agg(v, ',' order by v)" },
   { near: 4, pattern: /@@?\w+/iy, name: 'a variable', hint: 'write const NAME = VALUE before the query' },
 ];
 
