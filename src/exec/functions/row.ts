@@ -108,6 +108,7 @@ export const isOf = (v: Vector, type: PrimitiveType): boolean => {
 };
 /** Whether all rows are strings. */
 export const isText = (v: Vector): boolean => isOf(v, types.string);
+export const isTime = (v: Vector): boolean => isOf(v, types.time);
 
 /** Texts of the rows of a string vector, flat or constant. */
 export const texts = (v: Vector): ((i: number) => string) => {

@@ -21,6 +21,7 @@ import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
 import { compiled, extract, hasGroup } from './texts/matches.ts';
 import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
+import { replaceInSql } from './texts/strings.ts';
 import { byKernel, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
 import { timeText } from './times/sql-times.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
@@ -304,6 +305,14 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
       argumentsMax: 1,
       make: byRow('flatten', ['list'], 'value', flattenedLists),
       examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']],
+    },
+    {
+      name: 'replace',
+      text: 'In SQL an empty `old` is found nowhere',
+      argumentsMin: 3,
+      argumentsMax: 3,
+      make: byKernel(replaceInSql, 'bare'),
+      examples: [["select replace('abc','','x') as s", '{s:"abc"}']],
     },
     {
       name: 'repeat',

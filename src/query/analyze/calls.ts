@@ -18,6 +18,7 @@ import { unknownType } from '../types/of.ts';
 import { asTexts } from '../sql/casts.ts';
 import { roundedDecimal } from '../sql/decimals.ts';
 import { jsonOfParts } from '../sql/json.ts';
+import { withUnitFirst } from '../sql/units.ts';
 import { asSqlList } from '../sql/stored.ts';
 
 /** Functions that make or change records out of `name := value`, and UNNEST's options. */
@@ -150,7 +151,8 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 };
 
 /** `via`: what the text of a fault begins with where the function is a parameter. */
-const callBuiltin = (a: Analysis, name: string, e: CallExpr, c: ExprContext, via: string): PlanExpr => {
+const callBuiltin = (a: Analysis, name: string, given: CallExpr, c: ExprContext, via: string): PlanExpr => {
+  const e = isSql(c) ? withUnitFirst(name, given) : given;
   if (name === 'unnest' && c.sql && e.args[0] && !isFunctionArg(e.args[0])) {
     const list = lowerExpr(a, e.args[0], c);
     return (

@@ -406,7 +406,8 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (e.op === 'is distinct from' || e.op === 'is not distinct from')
     return negateIf(e.op === 'is not distinct from', distinctOf(c, left, right));
   if (e.op === 'and' || e.op === 'or') return { kind: e.op, left: conditionIn(c, left), right: conditionIn(c, right) };
-  const dates = isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right) : undefined;
+  const dates =
+    isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right, c.sql?.typeOf) : undefined;
   if (dates) return dates;
   const ofSql = sqlOperator(e.op, left, right, c);
   if (ofSql) return ofSql;

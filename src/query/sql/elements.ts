@@ -18,7 +18,8 @@ import { castTo, isBits } from './casts.ts';
 import { alikeNumbers, readBeside, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { atZone } from './zones.ts';
-import { lowerInterval, lowerTimeRange } from './intervals.ts';
+import { lowerInterval, lowerSpanText, lowerTimeRange } from './intervals.ts';
+import { unitAdded } from './units.ts';
 import { asKeyOf, nullifOfSpans } from './stored.ts';
 import { alternatives } from '../types/of.ts';
 
@@ -124,12 +125,22 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       );
     case 'date':
     case 'date_add':
+    case 'date_sub':
     case 'add':
     case 'subtract':
     case 'multiply':
     case 'divide':
     case 'mod':
       return lowerNamedOperator(a, name, e, c);
+    case 'dateadd':
+    case 'timestampadd': {
+      const sum = unitAdded(e);
+      return sum && lowerExpr(a, sum, c);
+    }
+    case 'time_bucket': {
+      const size = e.args[0]?.kind === 'literal' ? lowerSpanText(a, e.args[0], c) : undefined;
+      return size && callOf(name, size, ...values().slice(1));
+    }
     case 'bit_length':
     case 'octet_length':
       return lengthOfBits(name, values());
@@ -212,7 +223,15 @@ const lengthOfBits = (
   };
 };
 
-const namedOperators = { date_add: '+', add: '+', subtract: '-', multiply: '*', divide: '//', mod: '%' } as const;
+const namedOperators = {
+  date_add: '+',
+  date_sub: '-',
+  add: '+',
+  subtract: '-',
+  multiply: '*',
+  divide: '//',
+  mod: '%',
+} as const;
 /** Calls that are an operator or a cast by another name. */
 const lowerNamedOperator = (
   a: Analysis,

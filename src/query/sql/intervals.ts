@@ -4,7 +4,7 @@
  */
 import { fitsInt64 } from '../../vectors/literal.ts';
 import { spanType, spanValue } from '../../vectors/spans.ts';
-import { types } from '../../vectors/type.ts';
+import { type Type, isInteger, types } from '../../vectors/type.ts';
 import { integer, intValue, stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, lowerExpr, lowerValue } from '../analyze/exprs.ts';
@@ -12,6 +12,7 @@ import type { BinaryExpr, CallExpr, Expr, IntervalExpr, Span, UnaryExpr } from '
 import { type Interval, type IntervalUnit, intervalOfText, intervalUnit } from '../analyze/intervals.ts';
 import { callOf, literal } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
+import { alternatives, unknownType } from '../types/of.ts';
 import { asDuration, castTo, isClock, isDate } from './casts.ts';
 import { isInterval } from './stored.ts';
 
@@ -188,20 +189,29 @@ const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered, c
   return rest ? { kind: 'arithmetic', operator, left: at, right: rest, sql: true } : at;
 };
 
-/** Whether a value may be an interval, which months are added to as they are. */
+/** Whether a value may be an interval, which months are added to as they are; also where its type is not known. */
 const mayBeSpan = (e: PlanExpr, c: ExprContext): boolean => {
   if (isInterval(e, c.sql?.typeOf)) return true;
   const known = e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e);
-  return known === types.duration || (known?.kind === 'union' && known.members.includes(types.duration));
+  return known !== undefined && alternatives(known).some((t) => t === types.duration || t === unknownType);
 };
 
 /** Dates among themselves and with whole numbers: days. Undefined where the query does not say that there are dates. */
-export const dateArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr): PlanExpr | undefined => {
+export const dateArithmetic = (
+  operator: '+' | '-',
+  left: PlanExpr,
+  right: PlanExpr,
+  typeOf: ((e: PlanExpr) => Type) | undefined,
+): PlanExpr | undefined => {
   if (operator === '-' && isDate(left) && isDate(right))
     return callOf('date_diff', literal(stringValue('day')), right, left);
   if (isClock(left) || isClock(right)) return clockArithmetic(operator, left, right);
   const sum: PlanExpr = { kind: 'arithmetic', operator, left, right, sql: true };
-  const isWhole = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.int64;
+  const isWhole = (e: PlanExpr): boolean => {
+    const type = e.kind === 'literal' ? e.value.type : typeOf?.(e);
+    const members = type ? alternatives(type).filter((t) => t !== types.null) : [];
+    return members.length > 0 && members.every(isInteger);
+  };
   return (isDate(left) && isWhole(right)) || (operator === '+' && isWhole(left) && isDate(right))
     ? castTo(sum, { kind: 'date' })
     : undefined;
@@ -227,6 +237,11 @@ export const lowerTimeRange = (
     step.rest ?? duration(0n),
     ...(step.months ? [step.months] : []),
   );
+};
+/** A literal text as the interval that it says; undefined for others. */
+export const lowerSpanText = (a: Analysis, e: Expr, c: ExprContext): PlanExpr | undefined => {
+  const found = e.kind === 'literal' && e.type === 'string' ? stepOf(a, e, c) : undefined;
+  return found && alone(found);
 };
 /** A text is the interval that it says. */
 const stepOf = (a: Analysis, by: Expr, c: ExprContext): Lowered | undefined => {

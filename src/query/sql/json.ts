@@ -43,7 +43,7 @@ const joined = (parts: readonly PlanExpr[]): PlanExpr =>
 
 /** What goes in by them is JSON. */
 const changers: ReadonlySet<string> = new Set(['json_insert', 'json_replace', 'json_set']);
-/** A call with arguments that are known to be JSON, or are made so; undefined for all else. */
+/** `to_json`, and a call with arguments that are known to be JSON, or are made so; undefined for all else. */
 export const jsonOfParts = (name: string, args: readonly PlanExpr[]): PlanExpr | undefined => {
   const [only, path, value] = args;
   if (changers.has(name) && only && path && value && args.length === 3)
@@ -53,7 +53,10 @@ export const jsonOfParts = (name: string, args: readonly PlanExpr[]): PlanExpr |
       arguments: [only, path, isJson(value) ? value : callOf('json_quote', value)],
       sql: true,
     };
-  if (!only || !args.some(isJson)) return undefined;
+  if (!only) return undefined;
+  // The JSON of a null is a null, as in PostgreSQL and DuckDB; in pipes it is that of JSON.
+  if (name === 'to_json' && args.length === 1 && !isJson(only)) return callOf('json_quote', only);
+  if (!args.some(isJson)) return undefined;
   switch (name) {
     case 'array_to_json':
     case 'row_to_json':

@@ -80,7 +80,7 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
   if (name === 'timestamptz') return { kind: 'timestamp', unit: 1, zoned: true };
   if (name === 'hugeint' || name === 'int128' || name === 'uhugeint' || name === 'uint128')
     return { kind: 'wide', unsigned: name.startsWith('u') };
-  if (name === 'json') return { kind: 'json' };
+  if (name === 'json' || name === 'jsonb') return { kind: 'json' };
   if (name === 'date') return { kind: 'date' };
   if (name === 'bit' || name === 'bitstring') return { kind: 'bit' };
   if (name === 'time' || name === 'time_ns') return { kind: 'clock', digits: name === 'time' ? 6 : 9 };

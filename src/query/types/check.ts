@@ -75,14 +75,28 @@ interface Places {
   readonly stands: WeakMap<object, () => Type>;
 }
 
-/** The type of what a cast of SQL gives: decimals are told by a name. */
-/** What comes of intervals that may have months, one of which stands on a side at least. */
-const arithmeticOfSpans = (left: Type, right: Type): Type | undefined => {
-  if (!areIntervals(left) && !areIntervals(right)) return undefined;
+/**
+ * What comes of intervals that may have months, one of which stands on a side at least, and of times with one another
+ * and with durations.
+ */
+const arithmeticOfSpans = (operator: string, left: Type, right: Type): Type | undefined => {
+  if (!areIntervals(left) && !areIntervals(right)) return arithmeticOfTimes(operator, left, right);
   const others = [left, right].filter((t) => !areIntervals(t));
   if (others.some((t) => alternatives(t).some(isOpen) && t !== types.null)) return unknownType;
   return others.some((t) => alternatives(t).includes(types.time)) ? orNull(types.time) : intervalType;
 };
+const arithmeticOfTimes = (operator: string, left: Type, right: Type): Type | undefined => {
+  const [x, y] = [left, right].map((t) => alternatives(t).filter((m) => m !== types.null));
+  if (x!.length !== 1 || y!.length !== 1) return undefined;
+  const [from, to] = [x![0], y![0]];
+  const either = alternatives(left).length > 1 || alternatives(right).length > 1 ? orNull : (t: Type): Type => t;
+  if (from === types.time && to === types.time && operator === '-') return either(types.duration);
+  const isMoved =
+    (from === types.time && to === types.duration) ||
+    (from === types.duration && to === types.time && operator === '+');
+  return isMoved ? either(types.time) : undefined;
+};
+/** The type of what a cast of SQL gives: decimals are told by a name. */
 const castType = (t: SqlType): Type => {
   if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
   return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
@@ -462,7 +476,7 @@ export class TypeChecker {
 
   private arithmetic(e: PlanExpr & { readonly kind: 'arithmetic' }, self: Type): Type {
     const both = this.both(e, self);
-    const ofSpans = e.sql ? arithmeticOfSpans(both[0], both[1]) : undefined;
+    const ofSpans = e.sql ? arithmeticOfSpans(e.operator, both[0], both[1]) : undefined;
     if (ofSpans) return ofSpans;
     if (this.knowsCasts && e.scale !== undefined && e.scale > 0) return orNull(decimalType(e.scale));
     // What has no places of its own is a float, whatever its operands are: a quotient of decimals is none.

@@ -3,8 +3,8 @@ import { types } from '../../../vectors/type.ts';
 import { floatValue } from '../../../vectors/value.ts';
 import { numbers } from '../../../vectors/vector.ts';
 import { repeat } from '../../expressions/rows.ts';
-import { byVectors, type FunctionRow } from '../row.ts';
-import { byRow } from '../typed.ts';
+import { byKernel, byVectors, isTime, type FunctionRow, type Kernel } from '../row.ts';
+import { byRow, rowKernel } from '../typed.ts';
 
 /** log() with a base. */
 export const logarithm = byRow('log', ['number', 'number'], 'number', (base, x) => Math.log10(x) / Math.log10(base));
@@ -34,6 +34,20 @@ const testRow = (name: string, text: string, f: (x: number) => boolean, [argumen
   ],
   make: byRow(name, ['number'], 'bool', f),
 });
+
+const isInfinite = (x: number): boolean => Math.abs(x) === Infinity;
+/** Times are finite. */
+const alsoOfTimes = (row: FunctionRow, f: (x: number) => boolean): FunctionRow => {
+  const ofNumber = rowKernel(row.name, ['number'], 'bool', f);
+  const ofTime = rowKernel(row.name, ['time'], 'bool', () => f(0));
+  const kernel: Kernel = (args, length) => (isTime(args[0]!) ? ofTime : ofNumber)(args, length);
+  return {
+    ...row,
+    text: `${row.text} A time is finite.`,
+    examples: [...row.examples, { query: `${row.name}(2024-01-01T00:00:00Z)`, output: String(f(0)) }],
+    make: byKernel(kernel, 'bare'),
+  };
+};
 
 export const elementary: readonly FunctionRow[] = [
   realRow('ln', 'The natural logarithm; that of 0 is -Inf.', Math.log, ['1', '0.']),
@@ -83,6 +97,9 @@ export const elementary: readonly FunctionRow[] = [
     ),
   },
   testRow('isnan', 'Whether a number is NaN.', Number.isNaN, ['NaN', 'true']),
-  testRow('isinf', 'Whether a number is infinite.', (x) => Math.abs(x) === Infinity, ['-Inf', 'true']),
-  testRow('isfinite', 'Whether a number is neither infinite nor NaN.', Number.isFinite, ['NaN', 'false']),
+  alsoOfTimes(testRow('isinf', 'Whether a number is infinite.', isInfinite, ['-Inf', 'true']), isInfinite),
+  alsoOfTimes(
+    testRow('isfinite', 'Whether a number is neither infinite nor NaN.', Number.isFinite, ['NaN', 'false']),
+    Number.isFinite,
+  ),
 ];

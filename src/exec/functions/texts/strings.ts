@@ -194,12 +194,16 @@ const position = onTexts('position: string arguments required', ([s, part], leng
     Float64Array.from({ length }, (_, i) => positionOf(text(i), wanted(i))),
   );
 });
-const replace = onTexts('replace: string arg required', ([s, old, by], length) => {
-  const text = texts(s!);
-  const from = texts(old!);
-  const to = texts(by!);
-  return stringOf((i) => replaceAll(text(i), from(i), to(i)), length);
-});
+const replacing = (replaced: typeof replaceAll): Kernel =>
+  onTexts('replace: string arg required', ([s, old, by], length) => {
+    const text = texts(s!);
+    const from = texts(old!);
+    const to = texts(by!);
+    return stringOf((i) => replaced(text(i), from(i), to(i)), length);
+  });
+const replace = replacing(replaceAll);
+/** In SQL an empty text is found nowhere. */
+export const replaceInSql = replacing((text, old, by) => (old === '' ? text : replaceAll(text, old, by)));
 const splitRow: FunctionRow = {
   name: 'split',
   signature: 'split(s, sep)',
