@@ -39,6 +39,7 @@ import { DistinctCountState } from './aggregates/dcount.ts';
 import { ExtremeState } from './aggregates/extremes.ts';
 import { FuseState } from './aggregates/fuse.ts';
 import { HeldState } from './aggregates/grouping/held.ts';
+import { JsonGroupState } from './aggregates/json-groups.ts';
 import { LogicState } from './aggregates/logic.ts';
 import { MedianState } from './aggregates/median.ts';
 import { ModeState } from './aggregates/mode.ts';
@@ -85,6 +86,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
   QuantileState,
   TimelyAvgState,
   WideSums,
+  JsonGroupState,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

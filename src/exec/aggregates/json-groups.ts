@@ -11,28 +11,28 @@ import { fieldOf } from '../expressions/access.ts';
 import { CollectState } from './collect.ts';
 
 export class JsonGroupState extends CollectState {
-  readonly #name: string;
-  readonly #ends: readonly [string, string];
+  private readonly name: string;
+  private readonly ends: readonly [string, string];
   constructor(name: string, ends: '[]' | '{}') {
     super(true);
-    this.#name = name;
-    this.#ends = [ends[0]!, ends[1]!];
+    this.name = name;
+    this.ends = [ends[0]!, ends[1]!];
   }
   override update(ids: Uint32Array, argument: Vector): void {
     // One that may take two arguments gets a record of them.
-    super.update(ids, this.#ends[0] === '{' ? fieldOf(argument, 'value') : argument);
+    super.update(ids, this.ends[0] === '{' ? fieldOf(argument, 'value') : argument);
   }
   override result(groups: number): Vector {
     const parts: string[][] = Array.from({ length: groups }, () => []);
     let at = 0;
     for (const values of this.kept)
-      for (let i = 0; i < values.length; i++) parts[this.ids.array[at++]!]!.push(this.#textOf(values, i));
+      for (let i = 0; i < values.length; i++) parts[this.ids.array[at++]!]!.push(this.textOf(values, i));
     const out = new Builder();
-    const [open, close] = this.#ends;
+    const [open, close] = this.ends;
     for (const list of parts) {
       chargeText(
         list.reduce((size, part) => size + part.length + 1, 2),
-        this.#name,
+        this.name,
       );
       if (list.length === 0) out.null();
       else out.append(stringValue(open + list.join(',') + close));
@@ -40,10 +40,10 @@ export class JsonGroupState extends CollectState {
     return out.finish();
   }
   /** @throws query-aggregate for a field without a name */
-  #textOf(values: Vector, i: number): string {
+  private textOf(values: Vector, i: number): string {
     if (values.form === 'bytes') return textAt(values, i);
     const { data } = valueAt(values, i);
     if (typeof data === 'string') return data;
-    throw new LakeError('query-aggregate', { aggregate: this.#name, wanted: 'names', value: 'null', type: 'varchar' });
+    throw new LakeError('query-aggregate', { aggregate: this.name, wanted: 'names', value: 'null', type: 'varchar' });
   }
 }
