@@ -389,11 +389,12 @@ export class Analysis {
     }
   }
 
-  /** True if a subquery would have to run, in a user function too. */
+  /** True if a subquery would have to run, in a user function too, or for values of a query around it. */
   #waits(e: PlanExpr, seen: Set<number>): boolean {
     return (
       hasSubquery(e) ||
       someExpr(e, (part) => {
+        if (part.kind === 'outer') return true;
         const body = bodyIn(part);
         if (body && this.#waits(body, seen)) return true;
         if (part.kind !== 'userCall' || seen.has(part.id)) return false;
