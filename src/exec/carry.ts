@@ -22,6 +22,7 @@ import {
   setType,
   unionType,
 } from '../vectors/type.ts';
+import { UnionOfOne } from '../vectors/unions.ts';
 import { AnyExtremeState } from './aggregates/any-extremes.ts';
 import { AnyState } from './aggregates/any.ts';
 import { TimelyAvgState } from './aggregates/averages.ts';
@@ -140,12 +141,10 @@ const packedObject = (v: object, packed: (v: unknown) => unknown, buffers: Array
     };
   if (isType(v)) return { of: 'type', type: v };
   const prototype = Object.getPrototypeOf(v) as object | null;
-  const number =
-    prototype === Object.prototype || prototype === null ? plain : classes.findIndex((c) => c.prototype === prototype);
-  assert(
-    number !== -1 || prototype === Object.prototype || prototype === null,
-    `objects of class ${prototype?.constructor.name} do not travel`,
-  );
+  // The member of a union is found out again where it arrives.
+  const isPlain = prototype === Object.prototype || prototype === null || prototype === UnionOfOne.prototype;
+  const number = isPlain ? plain : classes.findIndex((c) => c.prototype === prototype);
+  assert(isPlain || number !== -1, `objects of class ${prototype?.constructor.name} do not travel`);
   return { of: 'record', class: number, names: Object.keys(v), values: Object.values(v).map(packed) };
 };
 

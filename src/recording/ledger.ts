@@ -13,6 +13,8 @@ export type BookedEvent = Omit<EventRecord['event'], 'parent'>;
 /** A commit and the one before it on its branch. */
 interface BookedCommit {
   readonly id: string;
+  /** The job that made it. */
+  readonly job: number;
   readonly branch: string;
   readonly parent: string | undefined;
 }
@@ -92,15 +94,16 @@ export class Ledger {
       case 'delete tag':
         return;
       case 'transaction':
-        for (const [i, part] of job.parts.entries()) this.commit(pool, branchOf(part), commits[i]!);
+        for (const [i, part] of job.parts.entries())
+          this.commit(pool, job.id, { branch: branchOf(part), id: commits[i]! });
         return;
       default:
-        this.commit(pool, branchOf(job), commit!);
+        this.commit(pool, job.id, { branch: branchOf(job), id: commit! });
     }
   }
-  private commit(pool: string, branch: string, id: string): void {
+  private commit(pool: string, job: number, { branch, id }: Pick<BookedCommit, 'branch' | 'id'>): void {
     const tips = this.branches(pool);
-    listOf(this.commits, pool).push({ id, branch, parent: tips.get(branch) });
+    listOf(this.commits, pool).push({ id, job, branch, parent: tips.get(branch) });
     tips.set(branch, id);
   }
   private branches(pool: string): Map<string, string> {

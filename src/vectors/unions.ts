@@ -14,7 +14,7 @@ const known = new WeakMap<UnionVector, Vector | null>();
  * A union that was made of one member, which it has where no copy of it takes it along: it is made in 0.2 of the time
  * that an entry in `known` takes, and no collection looks at it there.
  */
-class UnionOfOne {
+export class UnionOfOne {
   readonly form = 'union';
   readonly type: UnionType;
   readonly length: number;
