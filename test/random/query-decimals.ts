@@ -5,6 +5,7 @@
 import { decimalData } from '../../src/vectors/decimal.ts';
 import type { DuckTable } from '../support/duckdb.ts';
 import type { Random } from '../support/random.ts';
+import { RandomTexts } from './random-texts.ts';
 
 const columns = { id: 'BIGINT', g: 'BIGINT', n: 'BIGINT', x: 'DECIMAL(18,2)', y: 'DECIMAL(18,4)', z: 'DECIMAL(9,1)' };
 const scales = { x: 2, y: 4, z: 1 } as const;
@@ -68,15 +69,8 @@ export const decimalTable = (random: Random): { readonly table: DuckTable; reado
 };
 
 /** Statements over `d`. */
-export class DecimalTexts {
-  private readonly random: Random;
+export class DecimalTexts extends RandomTexts {
   private of = '';
-  constructor(random: Random) {
-    this.random = random;
-  }
-  private get pick(): Random['pick'] {
-    return this.random.pick;
-  }
   private leaf(): string {
     return this.random.below(5) === 0
       ? textOf(unitsOf(this.random, 16), 1 + this.random.below(3))

@@ -6,6 +6,7 @@
  */
 import type { DuckTable } from '../support/duckdb.ts';
 import type { Random } from '../support/random.ts';
+import { RandomTexts } from './random-texts.ts';
 
 type Kind = 'int' | 'float' | 'text' | 'bool';
 interface Column {
@@ -97,27 +98,8 @@ const fieldsOf = (fields: readonly (readonly [string, string])[], random: Random
     .map(([name, text]) => `${name}:${text}`)
     .join()}}`;
 
-export class MixedTexts {
-  private readonly random: Random;
-  /** Tables in scope by their aliases. */
-  private scope: readonly string[] = [];
+export class MixedTexts extends RandomTexts {
   private aliases = 0;
-  constructor(random: Random) {
-    this.random = random;
-  }
-  private chance(of: number): boolean {
-    return this.random.below(of) === 0;
-  }
-  private get pick(): Random['pick'] {
-    return this.random.pick;
-  }
-  private within<T>(scope: readonly string[], make: () => T): T {
-    const saved = this.scope;
-    this.scope = scope;
-    const made = make();
-    this.scope = saved;
-    return made;
-  }
   private alias(): string {
     return `x${this.aliases++}`;
   }

@@ -5,6 +5,7 @@
  */
 import type { DuckTable } from '../support/duckdb.ts';
 import type { Random } from '../support/random.ts';
+import { RandomTexts } from './random-texts.ts';
 
 export interface SqlCase {
   readonly ours: string;
@@ -95,23 +96,8 @@ export const plainSup = (table: DuckTable): string =>
     )
     .join('\n');
 
-export class PlainTexts {
-  private readonly random: Random;
-  /** Columns that stand in scope. */
-  private scope: readonly Column[] = [];
+export class PlainTexts extends RandomTexts<Column> {
   private selects = 0;
-  constructor(random: Random) {
-    this.random = random;
-  }
-  private chance(of: number): boolean {
-    return this.random.below(of) === 0;
-  }
-  private get pick(): Random['pick'] {
-    return this.random.pick;
-  }
-  private list<T>(least: number, most: number, make: (i: number) => T): T[] {
-    return Array.from({ length: least + this.random.below(most - least + 1) }, (_, i) => make(i));
-  }
 
   private column(kind: Kind): Both | undefined {
     const fit = this.scope.filter((c) => c.kind === kind);
@@ -213,14 +199,6 @@ export class PlainTexts {
   private leafPredicate(): Both {
     const kind = this.pick<Kind>(['int', 'text', 'float']);
     return mix`(${this.expr(kind, 0)} ${this.pick(['=', '<', '>', '<>'])} ${this.expr(kind, 0)})`;
-  }
-
-  private within<T>(scope: readonly Column[], make: () => T): T {
-    const saved = this.scope;
-    this.scope = scope;
-    const made = make();
-    this.scope = saved;
-    return made;
   }
 
   /** FROM and the columns that it brings. `plain`: no side can be absent. */

@@ -5,8 +5,8 @@
  */
 import { aggregateTable } from '../../src/exec/aggregates/aggregates.ts';
 import { functionTable } from '../../src/exec/functions/functions.ts';
-import type { Random } from '../support/random.ts';
 import { anyValue, duration, fields, number, quoted, text, time } from './query-rows.ts';
+import { RandomTexts } from './random-texts.ts';
 
 type Wanted = 'any' | 'bool' | 'number' | 'string' | 'list' | 'record' | 'time';
 
@@ -72,24 +72,10 @@ const byWanted: Readonly<Record<Wanted, readonly string[]>> = {
   time: ['t'],
 };
 
-export class QueryTexts {
-  private readonly random: Random;
+export class QueryTexts extends RandomTexts {
   /** Names that lambdas and functions bind here. */
   private bound: readonly string[] = [];
   private functions: readonly { readonly name: string; readonly count: number }[] = [];
-  constructor(random: Random) {
-    this.random = random;
-  }
-
-  private get pick(): Random['pick'] {
-    return this.random.pick;
-  }
-  private chance(of: number): boolean {
-    return this.random.below(of) === 0;
-  }
-  private list(least: number, most: number, make: () => string): string[] {
-    return Array.from({ length: least + this.random.below(most - least + 1) }, make);
-  }
 
   /** An expression. `depth` levels of operators at most. */
   expr(wanted: Wanted = 'any', depth = 3): string {

@@ -7,6 +7,7 @@ import type { DuckTable } from '../support/duckdb.ts';
 import type { Random } from '../support/random.ts';
 import { type SqlCase, both } from './query-plain.ts';
 import { type WideKind as Kind, wideAggregates, wideTemplates, wideWindows } from './query-wide-templates.ts';
+import { RandomTexts } from './random-texts.ts';
 
 const columns = {
   id: 'BIGINT',
@@ -90,32 +91,10 @@ const supCell = (name: string, x: unknown): string => {
 const outputKinds: readonly Kind[] = ['int', 'int', 'float', 'text', 'text', 'bool', 'time', 'date', 'ints', 'texts'];
 const keyKinds: readonly Kind[] = ['int', 'text', 'bool', 'date', 'float'];
 
-export class WideTexts {
-  private readonly random: Random;
-  /** Aliases of the tables in scope. */
-  private scope: readonly string[] = [];
+export class WideTexts extends RandomTexts {
   /** Parameters of the lambdas around, by their kinds. */
   private bound: readonly { readonly name: string; readonly kind: Kind }[] = [];
   private names = 0;
-  constructor(random: Random) {
-    this.random = random;
-  }
-  private chance(of: number): boolean {
-    return this.random.below(of) === 0;
-  }
-  private get pick(): Random['pick'] {
-    return this.random.pick;
-  }
-  private list<T>(least: number, most: number, make: (i: number) => T): T[] {
-    return Array.from({ length: least + this.random.below(most - least + 1) }, (_, i) => make(i));
-  }
-  private within<T>(scope: readonly string[], make: () => T): T {
-    const saved = this.scope;
-    this.scope = scope;
-    const made = make();
-    this.scope = saved;
-    return made;
-  }
 
   private leaf(kind: Kind): string {
     const bound = this.bound.filter((b) => b.kind === kind);

@@ -116,7 +116,7 @@ const truncated = (unit: string, t: Nanos): Nanos | Refusal => {
  * Times that lie in a vector, cut without a bigint for each; undefined for others, for units below a second, and where
  * one would begin before all times.
  */
-export const truncatedTimes = (name: string, times: Vector): Vector | undefined => {
+const truncatedTimes = (name: string, times: Vector): Vector | undefined => {
   const unit = units.get(name.toLowerCase());
   const flat = times.form === 'constant' ? undefined : flatten(times);
   if (!unit || flat?.form !== 'number' || flat.type !== types.time) return undefined;
