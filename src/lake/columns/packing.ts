@@ -4,6 +4,7 @@
  * of array.
  */
 import assert from 'node:assert';
+import { numberBounds } from './statistics.ts';
 
 /** Bytes a stored number takes; 0: all are the same. */
 export type Width = 0 | 1 | 2 | 4;
@@ -379,16 +380,10 @@ export const unitDistances = (
   for (const power of unitPowers) {
     const distances = new Float64Array(length);
     if (!countUnits(new Int32Array(values.buffer, values.byteOffset, length * 2), 10 ** power, distances)) continue;
-    let least = distances[0]!;
-    let most = least;
-    for (let i = 1; i < length; i++) {
-      const x = distances[i]!;
-      if (x < least) least = x;
-      else if (x > most) most = x;
-    }
-    if (most - least > Number.MAX_SAFE_INTEGER) return undefined;
-    for (let i = 0; i < length; i++) distances[i]! -= least;
-    return { base: BigInt(least) * BigInt(10 ** power), power, distances };
+    const { min, max } = numberBounds(distances, length);
+    if (max - min > Number.MAX_SAFE_INTEGER) return undefined;
+    for (let i = 0; i < length; i++) distances[i]! -= min;
+    return { base: BigInt(min) * BigInt(10 ** power), power, distances };
   }
   return undefined;
 };
