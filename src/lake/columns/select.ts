@@ -37,7 +37,8 @@ export const inCodeRange = (
   { least, span, outside }: CodeRange,
 ): Uint32Array => {
   const { prior, rows } = among;
-  if (!prior && selector && rows > 0) return selector.codes(codes, rows, { least, span, outside });
+  const simd = prior || rows === 0 ? undefined : selector();
+  if (simd) return simd.codes(codes, rows, { least, span, outside });
   const out = room(among);
   const flip = outside ? 1 : 0;
   const own = prior ?? allRows(rows);
@@ -184,7 +185,8 @@ export const inFloatRange = (
   { least, most, outside }: { readonly least: number; readonly most: number; readonly outside: boolean },
 ): Uint32Array => {
   const { prior, rows } = among;
-  if (!prior && selector && rows > 0) return selector.floats(values, rows, least, most, outside);
+  const simd = prior || rows === 0 ? undefined : selector();
+  if (simd) return simd.floats(values, rows, least, most, outside);
   const out = room(among);
   const flip = outside ? 1 : 0;
   let n = 0;
@@ -212,8 +214,8 @@ export const inWideRange = (
   }: { readonly least: bigint; readonly most: bigint; readonly outside: boolean; readonly unsigned: boolean },
 ): Uint32Array => {
   // One number is the same bits, whatever the sign is.
-  if (!among.prior && selector && among.rows > 0 && (!unsigned || least === most))
-    return selector.integers(halves, among.rows, BigInt.asIntN(64, least), BigInt.asIntN(64, most), outside);
+  const simd = among.prior || among.rows === 0 || (unsigned && least !== most) ? undefined : selector();
+  if (simd) return simd.integers(halves, among.rows, BigInt.asIntN(64, least), BigInt.asIntN(64, most), outside);
   const out = room(among);
   const flip = outside ? 1 : 0;
   if (least === most)

