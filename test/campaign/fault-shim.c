@@ -4,6 +4,7 @@
  * It is told what to do by attempts to open paths that begin with "/.lake-faults ":
  *   "count FOLDER"                counts only
  *   "KIND N ERROR FOLDER"         the N-th call of that kind fails with that number of errno, or when it is 0 moves less than it was asked to
+ *   "of FILE COMMAND"             the same for calls on paths that end with FILE alone (it has no blanks)
  *   "report"                      prints "counted A B C ..." by kind, and counts no more
  * When a call fails it prints "struck CALL PATH by LIBRARY".
  */
@@ -26,7 +27,7 @@
 enum { WRITE, WRITEV, SYNC, OPEN, UNLINK, MKDIR, READ, RENAME, KINDS };
 enum { FILES = 4096, PATHS = 512 };
 
-static char folder[PATHS];
+static char folder[PATHS], file[64];
 static char paths[FILES][PATHS];
 static atomic_int counts[KINDS];
 static int armed, kind_wanted = -1, n_wanted, error_wanted;
@@ -37,13 +38,17 @@ static int inside(const char *path) {
   size_t length = strlen(folder);
   return armed && path && length > 0 && strncmp(path, folder, length) == 0 && (path[length] == 0 || path[length] == '/');
 }
+static int ends_with(const char *path, const char *end) {
+  size_t length = strlen(path), tail = strlen(end);
+  return length >= tail && strcmp(path + length - tail, end) == 0;
+}
 static const char *path_of(int fd) { return armed && fd >= 0 && fd < FILES && paths[fd][0] && inside(paths[fd]) ? paths[fd] : NULL; }
 
 /* -1: go on; else the number of errno to fail with, 0 for a short one. */
 static int strike(int kind, const char *call, const char *path, void *caller) {
   char line[1024];
   Dl_info info;
-  if (!path) return -1;
+  if (!path || !ends_with(path, file)) return -1;
   if (atomic_fetch_add(&counts[kind], 1) + 1 != n_wanted || kind != kind_wanted) return -1;
   const char *library = dladdr(caller, &info) && info.dli_fname ? strrchr(info.dli_fname, '/') : NULL;
   snprintf(line, sizeof line, "struck %s %s by %s\n", call, path[strlen(folder)] ? path + strlen(folder) + 1 : ".", library ? library + 1 : "?");
@@ -69,6 +74,9 @@ static int control(const char *path) {
   armed = 0;
   for (int k = 0; k < KINDS; k++) counts[k] = 0;
   kind_wanted = -1;
+  int command = 0;
+  if (sscanf(path, "of %63s %n", file, &command) == 1) path += command;
+  else file[0] = 0;
   if (sscanf(path, "%15s %d %d %511[^\n]", name, &n_wanted, &error_wanted, folder) == 4) kind_wanted = atoi(name);
   else if (sscanf(path, "count %511[^\n]", folder) != 1) return 1;
   armed = 1;

@@ -27,6 +27,8 @@ export interface Place {
   readonly kind: number;
   readonly n: number;
   readonly error: keyof typeof errno;
+  /** The end of the paths whose calls are counted; without it all in the lake's folder. */
+  readonly of?: string;
 }
 
 const cFile = fileURLToPath(new URL('./fault-shim.c', import.meta.url));
@@ -56,8 +58,13 @@ export class FaultVictim {
     this.shim = builtShim(folder);
   }
 
-  /** Does a script in a lake that is not there yet; without a place no call fails. */
-  async run(directory: string, script: readonly Step[], place: Place | undefined, msMax = 120_000): Promise<FaultTold> {
+  /** Does a script in a lake that is not there yet; with a place that has no number calls are counted and none fails. */
+  async run(
+    directory: string,
+    script: readonly Step[],
+    place?: Place | Pick<Place, 'of'>,
+    msMax = 120_000,
+  ): Promise<FaultTold> {
     const child = (this.child ??= this.start());
     const lines: string[] = [];
     let struck: string | undefined;
@@ -86,7 +93,8 @@ export class FaultVictim {
         }
       };
       child.once('close', ended);
-      const faults = place ? `${place.kind} ${place.n} ${errno[place.error]}` : 'count';
+      const of = place?.of === undefined ? '' : `of ${place.of} `;
+      const faults = of + (place && 'n' in place ? `${place.kind} ${place.n} ${errno[place.error]}` : 'count');
       child.stdin!.write(`${JSON.stringify({ directory, script, mode: 'states', faults })}\n`);
     });
     return {
