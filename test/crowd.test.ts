@@ -265,13 +265,13 @@ test('appends, deletes by filter, compaction, vacuum, branches and merges at onc
 });
 
 test('queries that need much each get their answers one after the other, instead of being refused for the others', async () => {
-  const { address, stop } = await startBuiltService({ flags: ['-memory', '128MiB'] });
+  const { address, stop } = await startBuiltService({ flags: ['-memory', '64MiB'] });
   const ours = clientOf(address, 40);
   try {
     await ours.createPool('much');
     await ours.load(
       'much',
-      Array.from({ length: 40_000 }, (_, k) => ({ k, s: `abcdefghij${(k * 7919) % 40_000}`.repeat(3) })),
+      Array.from({ length: 20_000 }, (_, k) => ({ k, s: `abcdefghij${(k * 7919) % 20_000}`.repeat(3) })),
     );
     const texts = [
       'from much | values [s,s,s,s] | distinct this | n:=count()',
@@ -279,13 +279,13 @@ test('queries that need much each get their answers one after the other, instead
       'from much | u:=union(s) | values {n:len(u)}',
       'from much | sort s desc | n:=count()',
     ];
-    for (const text of texts) expect(await ours.query(text), text).toEqual([{ n: 40_000 }]);
+    for (const text of texts) expect(await ours.query(text), text).toEqual([{ n: 20_000 }]);
     const answers = await Promise.all(
       Array.from({ length: 16 }, async (_, i) =>
         ours.query(texts[i % texts.length]!).catch((error: Error) => error.message),
       ),
     );
-    expect(answers).toEqual(answers.map(() => [{ n: 40_000 }]));
+    expect(answers).toEqual(answers.map(() => [{ n: 20_000 }]));
   } finally {
     ours.close();
     await stop();
@@ -293,12 +293,12 @@ test('queries that need much each get their answers one after the other, instead
 });
 
 test('sorts at once, each of more than its share of memory, put their rows aside instead of being refused', async () => {
-  const { address, stop } = await startBuiltService({ flags: ['-memory', '128MiB'] });
+  const { address, stop } = await startBuiltService({ flags: ['-memory', '64MiB'] });
   const ours = clientOf(address, 40);
   const random = randomOf(seedOf(13));
   try {
     await ours.createPool('sorts');
-    const rows = 500_000;
+    const rows = 250_000;
     const body = Array.from({ length: rows }, (_, k) => `{"k":${k},"g":${k % 1000},"h":"${random.hex(16)}"}\n`).join(
       '',
     );
