@@ -1,9 +1,10 @@
 /**
  * Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where
- * unmatched rows of the join cannot change what they see.
+ * unmatched rows of the join cannot change what they see. What they ask of a key is asked of the other side's key too.
  */
-import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths } from '../plan/walk.ts';
+import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths, pathOf } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import { overEqual } from './equal-columns.ts';
 import { type Rule, filterOf } from './rule.ts';
 
 export const filterThroughJoin = {
@@ -31,9 +32,10 @@ const throughFilter = (ops: Ops, isMeant: (join: Join) => boolean): Ops | undefi
     if (filter.kind !== 'filter' || join?.kind !== 'join' || !join.right || !isMeant(join)) continue;
     const { left, right, rest } = divided(filter.expr, join, sidesKept(join));
     if (left.length === 0 && right.length === 0) continue;
+    const asked = sidesAsked(join);
     return [
-      ...withFilter(ops.slice(0, at - 1), left),
-      filteredRight(join, right),
+      ...withFilter(ops.slice(0, at - 1), [...left, ...(asked.left ? ofOtherKey(right, join, 'right', 'left') : [])]),
+      filteredRight(join, [...right, ...(asked.right ? ofOtherKey(left, join, 'left', 'right') : [])]),
       ...filterOf(rest),
       ...ops.slice(at + 1),
     ];
@@ -56,6 +58,21 @@ const throughPairs = (ops: Ops): Ops | undefined => {
   }
   return undefined;
 };
+
+/** What conditions over one side say of the other side's rows that have a match there. */
+const ofOtherKey = (
+  conditions: readonly PlanExpr[],
+  { equal }: Join,
+  side: 'left' | 'right',
+  other: 'left' | 'right',
+): readonly PlanExpr[] =>
+  conditions.flatMap((condition) =>
+    equal.flatMap((key) => {
+      const from = pathOf(key[side]);
+      const to = pathOf(key[other]);
+      return (from && to && to.length > 0 && overEqual(condition, from, to)) || [];
+    }),
+  );
 
 /** With the parts as a filter behind it, in one with the filter at its end. */
 const withFilter = (ops: Ops, list: readonly PlanExpr[]): Ops => {

@@ -22,9 +22,11 @@ import {
   hasSubquery,
   movePaths,
   pathExpr,
+  pathOf,
   someExpr,
 } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
+import { overEqual } from './equal-columns.ts';
 import { type RowEstimate, estimateRows, filtered } from './row-estimate.ts';
 import { type Rule, filterOf } from './rule.ts';
 
@@ -85,6 +87,7 @@ const ordered = (before: Ops, joins: readonly Join[], condition: PlanExpr | unde
       else tests.push({ leaves: read, expr: part });
     }
   }
+  addImplied(own, edges, leaves);
   if (edges.length === 0 && tests.length === 0 && own.every((list) => list.length === 0)) return undefined;
   const leavesLeft = leaves.map(({ ops: leaf }, i) => [...leaf, ...filterOf(own[i])]);
   const chain: Chain = { joins, leaves, filtered: leavesLeft, edges, tests };
@@ -158,6 +161,32 @@ const impliedParts = (e: PlanExpr, leaves: readonly Leaf[]): readonly PlanExpr[]
     );
     return own.every((part) => part !== undefined) ? [own.reduce((left, right) => ({ kind: 'or', left, right }))] : [];
   });
+};
+/** What is asked of a column is asked of those that equalities of the join make equal to it, step by step. */
+const addImplied = (own: readonly PlanExpr[][], edges: readonly Edge[], leaves: readonly Leaf[]): void => {
+  const pairs = edges.flatMap(({ leaves: [a, b], sides: [left, right] }) => {
+    const paths = [pathOf(left)?.slice(leaves[a].path.length), pathOf(right)?.slice(leaves[b].path.length)] as const;
+    if (!paths[0]?.length || !paths[1]?.length) return [];
+    const [one, other] = [
+      { leaf: a, path: paths[0] },
+      { leaf: b, path: paths[1] },
+    ] as const;
+    return [
+      { from: one, to: other },
+      { from: other, to: one },
+    ];
+  });
+  const known = own.map((list) => new Set(list.map(exprKey)));
+  const waiting = own.flatMap((list, leaf) => list.map((part) => ({ leaf, part })));
+  for (const { leaf, part } of waiting) {
+    for (const { from, to } of pairs) {
+      const implied = from.leaf === leaf ? overEqual(part, from.path, to.path) : undefined;
+      if (!implied || known[to.leaf].has(exprKey(implied))) continue;
+      known[to.leaf].add(exprKey(implied));
+      own[to.leaf].push(implied);
+      waiting.push({ leaf: to.leaf, part: implied });
+    }
+  }
 };
 const armsOf = (e: PlanExpr): readonly PlanExpr[] => (e.kind === 'or' ? [...armsOf(e.left), ...armsOf(e.right)] : [e]);
 

@@ -16,12 +16,14 @@ import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
 import { filterMerge } from './filter-merge.ts';
 import { filterSplit } from './filter-split.ts';
+import { filterThroughAggregate } from './filter-through-aggregate.ts';
 import { filterThroughJoin, filterThroughOuterJoin } from './filter-through-join.ts';
 import { filterThroughSort } from './filter-through-sort.ts';
 import { filterThroughValues } from './filter-through-values.ts';
 import { headThroughValues } from './head-through-values.ts';
 import { inJoin } from './in-join.ts';
 import { joinOrder } from './join-order.ts';
+import { outerJoin } from './outer-join.ts';
 import { passRemoval } from './pass-removal.ts';
 import { projectionPushdown } from './projection-pushdown.ts';
 import { predicatePushdown } from './predicate-pushdown.ts';
@@ -31,16 +33,29 @@ import { sharedColumns } from './shared-columns.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
 
-/** In the order in which they are applied. */
+/** What takes filters down, step by step: through a subquery of FROM, its aggregation, the joins in it. */
+const descent = [
+  filterThroughValues,
+  filterThroughSort,
+  filterThroughAggregate,
+  filterMerge,
+  filterThroughJoin,
+] as const satisfies readonly Rule[];
+
+/** In the order in which they are applied; those of the descent begin again where joins have taken filters to a side. */
 export const rules = [
   constantFolding,
   passRemoval,
   filterThroughValues,
   filterThroughSort,
+  filterThroughAggregate,
   filterMerge,
+  outerJoin,
   filterThroughOuterJoin,
   joinOrder,
   filterThroughJoin,
+  ...descent,
+  ...descent,
   filterSplit,
   existsJoin,
   inJoin,

@@ -1,0 +1,16 @@
+/** What a condition says of a column holds of every column that is equal to it. */
+import { fieldsRead, movePaths, someExpr } from '../plan/walk.ts';
+import type { FieldPath, PlanExpr } from '../plan/plan.ts';
+
+/** Of which values that are equal say alike, 1 and 1.0 too. */
+const kinds: ReadonlySet<PlanExpr['kind']> = new Set([
+  ...(['compare', 'in', 'and', 'or', 'literal', 'this', 'field', 'array', 'set', 'record'] as const),
+]);
+
+/** The condition over one column as a condition over another one; undefined if it reads more than the one. */
+export const overEqual = (condition: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr | undefined => {
+  const read = fieldsRead(condition);
+  if (!read || read.length === 0 || someExpr(condition, (part) => !kinds.has(part.kind))) return undefined;
+  if (!read.every((path) => path.length === from.length && path.every((name, i) => name === from[i]))) return undefined;
+  return movePaths(condition, () => to);
+};
