@@ -76,6 +76,57 @@ export const charactersIn = (bytes: Uint8Array, start: number, end: number): num
   }
   return n;
 };
+/** Texts of up to so many bytes are counted by words without a look at whether they are still wanted. */
+const wordBytesMax = 1 << 16;
+/** Continuation bytes are counted in lanes of eight bits, which so many words cannot overflow. */
+const laneWordsMax = 255;
+/**
+ * Characters of each of the texts that lie one behind the other, as `charactersIn` counts them. Where all bytes are
+ * UTF-8 and no character is cut, these are the bytes but the continuation bytes, which are counted four at a time: of
+ * texts of 80 bytes, 0.2 of the time.
+ */
+export const characterCounts = (bytes: Uint8Array, offsets: Uint32Array, length: number): Float64Array => {
+  const out = new Float64Array(length);
+  const last = offsets[length]!;
+  const isWhole = isUtf8(bytes.subarray(offsets[0], last));
+  const words = new Uint32Array(bytes.buffer, 0, bytes.buffer.byteLength >>> 2);
+  const base = bytes.byteOffset;
+  const wordsEnd = words.length * 4 - base;
+  for (let i = 0; i < length; i++) {
+    const start = offsets[i]!;
+    const end = offsets[i + 1]!;
+    const isCut = isContinuation(bytes, start, last) || isContinuation(bytes, end, last);
+    out[i] =
+      !isWhole || isCut || end > wordsEnd || end - start > wordBytesMax
+        ? charactersIn(bytes, start, end)
+        : end - start - continuations(words, base + start, base + end);
+  }
+  return out;
+};
+const isContinuation = (bytes: Uint8Array, at: number, end: number): boolean =>
+  at < end && (bytes[at]! & 0xc0) === 0x80;
+/** How many bytes in [start, end) of the memory that the words are of continue a character. */
+const continuations = (words: Uint32Array, start: number, end: number): number => {
+  if (start === end) return 0;
+  const final = (end - 1) >>> 2;
+  let n = 0;
+  let lanes = 0;
+  let marks = continuationMarks(words[start >>> 2]!) & (-1 << ((start & 3) * 8));
+  for (let k = start >>> 2, left = laneWordsMax; k < final; marks = continuationMarks(words[++k]!)) {
+    lanes += marks;
+    if (--left > 0) continue;
+    n += laneSum(lanes);
+    lanes = 0;
+    left = laneWordsMax;
+  }
+  return n + laneSum(lanes) + laneSum(marks & (-1 >>> ((3 - ((end - 1) & 3)) * 8)));
+};
+/** The lowest bit of each byte that continues a character. */
+const continuationMarks = (word: number): number => (word >>> 7) & ~(word >>> 6) & 0x01010101;
+const laneSum = (lanes: number): number => {
+  const pairs = (lanes & 0x00ff00ff) + ((lanes >>> 8) & 0x00ff00ff);
+  return (pairs & 0xffff) + (pairs >>> 16);
+};
 /** The place behind the character at `at`, or behind the byte that is no part of one. */
 export const nextCharacter = (bytes: Uint8Array, at: number, end: number): number =>
   at + (characterSize(bytes, at, end) || 1);

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import {
   bytesToText,
   changeBetweenBytes,
+  characterCounts,
   charactersIn,
   firstCodePoint,
   firstInvalid,
@@ -38,6 +39,31 @@ const someBytes = fc
 const plain = (bytes: Uint8Array): number[] => [...bytes];
 
 describe('strings of any bytes', () => {
+  test('have as many characters one behind the other as each has by itself', () => {
+    const whole = fc.string({ unit: 'binary', maxLength: 40 }).map((s) => new Uint8Array(Buffer.from(s)));
+    const long = fc.constantFrom('é', 'aé€😀').map((s) => new Uint8Array(Buffer.from(s.repeat(3000))));
+    const texts = fc.array(fc.oneof(someBytes, whole, long), { maxLength: 9 });
+    fc.assert(
+      fc.property(texts, fc.boolean(), fc.nat(7), fc.nat(7), (given, isCut, before, behind) => {
+        const list = isCut ? given.flatMap((t) => [t.subarray(0, t.length >> 1), t.subarray(t.length >> 1)]) : given;
+        const memory = new Uint8Array(before + given.reduce((n, t) => n + t.length, 0) + behind).fill(0x80);
+        const offsets = new Uint32Array(list.length + 1).fill(before);
+        list.forEach((t, k) => {
+          memory.set(t, offsets[k]);
+          offsets[k + 1] = offsets[k]! + t.length;
+        });
+        for (const shift of [0, Math.min(before, 3)])
+          expect([
+            ...characterCounts(
+              memory.subarray(shift),
+              offsets.map((o) => o - shift),
+              list.length,
+            ),
+          ]).toEqual(list.map((t) => charactersIn(t, 0, t.length)));
+      }),
+      { ...runs, numRuns: 300 },
+    );
+  });
   test('come back as they were, however they are written', () => {
     fc.assert(
       fc.property(someBytes, (bytes) => {

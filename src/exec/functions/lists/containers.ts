@@ -1,5 +1,5 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
-import { charactersIn } from '../../../vectors/text-codec.ts';
+import { characterCounts } from '../../../vectors/text-codec.ts';
 import { type Type, isFloat, types, underType } from '../../../vectors/type.ts';
 import { type Value, boolValue } from '../../../vectors/value.ts';
 import { compareValues } from '../../../vectors/compare.ts';
@@ -29,12 +29,8 @@ const runs = (offsets: Uint32Array, length: number): Float64Array => {
   for (let i = 0; i < length; i++) out[i] = offsets[i + 1] - offsets[i];
   return out;
 };
-const codePoints = (v: BytesVector): Float64Array => {
-  if (areAscii(v)) return runs(v.offsets, v.length);
-  const out = new Float64Array(v.length);
-  for (let i = 0; i < v.length; i++) out[i] = charactersIn(v.bytes, v.offsets[i], v.offsets[i + 1]);
-  return out;
-};
+const codePoints = (v: BytesVector): Float64Array =>
+  areAscii(v) ? runs(v.offsets, v.length) : characterCounts(v.bytes, v.offsets, v.length);
 const sizeOfType = (type: Type): number => {
   const t = underType(type);
   switch (t.kind) {
