@@ -7,6 +7,7 @@ import { types } from '../vectors/type.ts';
 import {
   type BoolVector,
   type BytesVector,
+  type DictionaryVector,
   type ErrorVector,
   type Field,
   type NumberVector,
@@ -20,7 +21,7 @@ import {
 } from '../vectors/vector.ts';
 import { type SizedKind, isSized, sizesOf } from './kinds.ts';
 import { decimalUnits } from './named.ts';
-import { type Rows, rowAt } from './walk.ts';
+import { type Rows, isTextView, rowAt } from './walk.ts';
 
 /** Rows that have something. */
 export interface Piece {
@@ -44,8 +45,18 @@ export interface RunsPiece extends Piece {
 export const presence = (pieces: readonly Piece[], length: number): Uint8Array | undefined => {
   if (pieces.reduce((n, piece) => n + piece.length, 0) === length) return undefined;
   const present = new Uint8Array(length);
-  for (const { rows, length: count } of pieces) for (let i = 0; i < count; i++) present[rowAt(rows, i)] = 1;
+  for (const { rows, length: count } of pieces) mark(rows, count, present);
   return present;
+};
+
+const mark = (rows: Rows, count: number, out: Uint8Array): void => {
+  if (typeof rows === 'number') out.fill(1, rows, rows + count);
+  else for (let i = 0; i < count; i++) out[rows[i]!] = 1;
+};
+/** Where rows look, from `first` on. */
+const pointTo = (first: number, rows: Rows, count: number, out: Uint32Array): void => {
+  if (typeof rows === 'number') for (let i = 0; i < count; i++) out[rows + i] = first + i;
+  else for (let i = 0; i < count; i++) out[rows[i]!] = first + i;
 };
 
 /** The lists of all rows; `index`: the items in their order, where that is not the order in which they came. */
@@ -86,19 +97,40 @@ export const leafColumn = (
   const converted = pieces.map(({ values, isWritten }) => (isWritten ? values : asKind(kind, values)));
   const count = pieces.reduce((n, piece) => n + piece.length, 0);
   if (count === length && areInOrder(pieces)) return { values: concat(converted) };
-  // What rows look at that have no value: a row of any text would be copied for each of them.
-  const [first] = converted;
-  const all = concat(first?.form === 'bytes' ? [...converted, oneEmpty(first.type)] : converted);
-  const index = new Uint32Array(length).fill(all.length - 1);
-  const present = new Uint8Array(length);
+  const present = presence(pieces, length);
+  const all = present ? withEmpty(converted) : concat(converted);
+  const index = new Uint32Array(length);
+  if (present) index.fill(all.length - 1);
   let from = 0;
-  for (const { rows, length: count } of pieces)
-    for (let i = 0; i < count; i++) {
-      const row = rowAt(rows, i);
-      index[row] = from++;
-      present[row] = 1;
-    }
-  return { values: take(all, index), present };
+  for (const { rows, length: count } of pieces) {
+    pointTo(from, rows, count, index);
+    from += count;
+  }
+  return { values: take(all, index), ...(present && { present }) };
+};
+/** One row more that rows without a value look at: one of any text would be copied for each of them. */
+const withEmpty = (vectors: readonly Vector[]): Vector => {
+  const texts = vectors.find((v) => v.form === 'bytes');
+  if (texts) return concat([...vectors, oneEmpty(texts.type)]);
+  const v = concat(vectors);
+  switch (v.form) {
+    case 'bytes':
+      return concat([v, oneEmpty(v.type)]);
+    case 'constant':
+      return v.inner.form === 'bytes' ? withEmptyEntry(v.inner, new Uint32Array(v.length)) : v;
+    case 'dictionary':
+      return v.values.form === 'bytes' ? withEmptyEntry(v.values, v.codes) : v;
+    case 'selected':
+      return v.base.form === 'bytes' ? withEmpty([flatten(v)]) : v;
+    default:
+      return v;
+  }
+};
+const withEmptyEntry = (values: BytesVector, codes: Uint32Array): DictionaryVector => {
+  const all = new Uint32Array(codes.length + 1);
+  all.set(codes);
+  all[codes.length] = values.length;
+  return { form: 'dictionary', length: all.length, codes: all, values: concat([values, oneEmpty(values.type)]) };
 };
 /** A row of a kind, which stands where there is none. */
 const oneOf = (kind: string): Vector => {
@@ -141,6 +173,7 @@ const noTexts = (): BytesVector => ({
 /** Values in the one form that their column is written from. */
 const asKind = (kind: string, given: Vector): Vector => {
   if (kind === 'json') return jsonTexts(given);
+  if (kind === 'string' && isTextView(given)) return given;
   const v = plain(given);
   if (isSized(kind)) return sized(kind, v);
   switch (kind) {

@@ -1,13 +1,16 @@
 /** A walk over values of any shape, which tells a sink what they are, part by part (columns.ts). */
+import { types } from '../vectors/type.ts';
 import {
   type Field,
   type ListVector,
   type MapVector,
   type NamedVector,
   type RecordVector,
+  type UnionVector,
   type Vector,
   flatten,
   itemsOf,
+  lookUp,
   take,
   typeAt,
 } from '../vectors/vector.ts';
@@ -41,7 +44,13 @@ export const keyAt = ({ parent, role, field }: Place, kind: string): ColumnKey =
 /** The rows that values have: these, or those from a first one on. */
 export type Rows = Uint32Array | number;
 export const rowAt = (rows: Rows, i: number): number => (typeof rows === 'number' ? rows + i : rows[i]!);
-export const rowsOf = (rows: Rows, picked: Uint32Array): Uint32Array => picked.map((i) => rowAt(rows, i));
+export const rowsOf = (rows: Rows, picked: Uint32Array): Uint32Array => {
+  if (rows === 0) return picked;
+  if (typeof rows !== 'number') return lookUp(rows, picked);
+  const out = new Uint32Array(picked.length);
+  for (let i = 0; i < out.length; i++) out[i] = rows + picked[i]!;
+  return out;
+};
 
 /** What takes the values of a column. */
 export interface Sink {
@@ -70,7 +79,7 @@ const walk = (v: Vector, rows: Rows, place: Place, sink: Sink): boolean => {
     case 'constant':
     case 'dictionary':
     case 'selected':
-      return walk(flatten(v), rows, place, sink);
+      return isTextView(v) ? walkScalar(v, rows, place, sink) : walk(flatten(v), rows, place, sink);
     case 'union':
       return walkParts(v, v.members, rows, { ...place, decimal: decimalAmongParts(v) }, sink);
     case 'dynamic':
@@ -110,23 +119,37 @@ export const tagParts = (
   v: { readonly length: number; readonly tags: Uint32Array; readonly slots: Uint32Array },
   parts: readonly Vector[],
   rows: Rows,
-): readonly { readonly values: Vector; readonly rows: Rows }[] => {
+): readonly { readonly tag: number; readonly values: Vector; readonly rows: Rows }[] => {
   const counts = new Uint32Array(parts.length);
   const order: number[] = [];
   for (let i = 0; i < v.length; i++) if (counts[v.tags[i]!]!++ === 0) order.push(v.tags[i]!);
+  const starts = new Uint32Array(parts.length);
+  for (let tag = 1; tag < parts.length; tag++) starts[tag] = starts[tag - 1]! + counts[tag - 1]!;
+  const slots = new Uint32Array(v.length);
+  const picked = new Uint32Array(v.length);
+  byTag(v, starts.slice(), slots, picked);
   return order.map((tag) => {
     const part = parts[tag]!;
-    const count = counts[tag]!;
-    const slots = new Uint32Array(count);
-    const picked = new Uint32Array(count);
-    for (let i = 0, to = 0; to < count; i++) {
-      if (v.tags[i] !== tag) continue;
-      slots[to] = v.slots[i]!;
-      picked[to++] = i;
-    }
-    const own = count === v.length ? rows : rowsOf(rows, picked);
-    return { values: isCounted(slots, part.length) ? part : take(part, slots), rows: own };
+    const [start, end] = [starts[tag]!, starts[tag]! + counts[tag]!];
+    const own = slots.subarray(start, end);
+    return {
+      tag,
+      values: isCounted(own, part.length) ? part : take(part, own),
+      rows: end - start === v.length ? rows : rowsOf(rows, picked.subarray(start, end)),
+    };
   });
+};
+const byTag = (
+  { tags, slots, length }: Pick<UnionVector, 'tags' | 'slots' | 'length'>,
+  places: Uint32Array,
+  out: Uint32Array,
+  rows: Uint32Array,
+): void => {
+  for (let i = 0; i < length; i++) {
+    const place = places[tags[i]!]!++;
+    out[place] = slots[i]!;
+    rows[place] = i;
+  }
 };
 /** What comes first gets the field's own name. */
 const walkParts = (
@@ -233,10 +256,16 @@ const walkItems = (
   return walk(items, first, kind !== '' && partsOf(kind).form === 'scalar' ? { ...place, kind } : place, sink);
 };
 
+/** Texts that are elsewhere: they are looked up when they are written. */
+export const isTextView = (v: Vector): boolean => {
+  const base =
+    v.form === 'selected' ? v.base : v.form === 'dictionary' ? v.values : v.form === 'constant' ? v.inner : v;
+  return base !== v && base.form === 'bytes' && base.type === types.string;
+};
 const walkScalar = (v: Exclude<Vector, { form: 'null' }>, rows: Rows, place: Place, sink: Sink): boolean => {
   const kind = place.kind ?? kindOf(typeAt(v, 0), place.depth) ?? 'json';
   const column = sink.column(keyAt(place, kind));
-  if (column) sink.leaf(column, v, rows);
+  if (column) sink.leaf(column, column.kind === variantKind ? flatten(v) : v, rows);
   const isWhole = column !== undefined;
   if (column?.kind === variantKind || kind !== 'time' || place.role !== 'field' || v.form !== 'number' || !hasNanos(v))
     return isWhole;
@@ -274,15 +303,8 @@ export const walkRows = (
     case 'union':
     case 'dynamic': {
       let isWhole = true;
-      const parts = v.form === 'union' ? v.members : v.parts;
-      parts.forEach((part, tag) => {
-        const picked = rowsWithTag(v.tags, tag, v.length);
-        if (picked.length === 0) return;
-        const slots = picked.map((i) => v.slots[i]!);
-        const own = picked.length === v.length ? first : rowsOf(first, picked);
-        const values = isCounted(slots, part.length) ? part : take(part, slots);
-        isWhole = walkRows(values, own, sink, rest) && isWhole;
-      });
+      const parts = tagParts(v, v.form === 'union' ? v.members : v.parts, first).toSorted((a, b) => a.tag - b.tag);
+      for (const { values, rows } of parts) isWhole = walkRows(values, rows, sink, rest) && isWhole;
       return isWhole;
     }
     case 'record':
@@ -304,12 +326,6 @@ export const walkRows = (
       rest(undefined, v, first);
       return v.length === 0;
   }
-};
-const rowsWithTag = (tags: Uint32Array, tag: number, length: number): Uint32Array => {
-  const out = new Uint32Array(length);
-  let count = 0;
-  for (let i = 0; i < length; i++) if (tags[i] === tag) out[count++] = i;
-  return out.subarray(0, count);
 };
 
 /** The lists or maps that what is empty goes to: the first ones of its field; or variants, if it may be in these. */

@@ -5,7 +5,9 @@ import type { ColumnChunk, Encoding, PageHeader } from 'hyparquet';
 import { ByteWriter } from 'hyparquet-writer';
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js';
 import { bitsFor } from './decode.ts';
-import { type Coded, type Physical, coded, hybrid, physicalOf, plainSize, plainValues } from './encode.ts';
+import { type Coded, coded } from './dictionary.ts';
+import { type Physical, physicalOf, plainSize, plainValues } from './encode.ts';
+import { hybrid } from './hybrid.ts';
 import { type PageCodec, snappyPages } from './page-codecs.ts';
 import type { LeafData } from './shred.ts';
 import { statisticsOf } from './statistics.ts';
@@ -60,7 +62,12 @@ interface Page {
 
 /** Pages begin with a row; a row is never cut. */
 function* pagesOf({ entries, definition, repetition, leaf }: LeafData, physical: Physical): Generator<Page> {
-  const valueBytes = plainSize(physical, 0, physical.count) / Math.max(1, physical.count);
+  const bytes = plainSize(physical, 0, physical.count);
+  if (entries > 0 && entries <= pageEntries && bytes < pageBytes) {
+    yield { start: 0, end: entries, first: 0, last: physical.count };
+    return;
+  }
+  const valueBytes = bytes / Math.max(1, physical.count);
   const step = Math.max(1, Math.min(stepMax, Math.floor(pageBytes / Math.max(1, valueBytes))));
   let start = 0;
   let first = 0;

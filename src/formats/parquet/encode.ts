@@ -5,9 +5,11 @@ import { types } from '../../vectors/type.ts';
 import {
   type BoolVector,
   type BytesVector,
+  type DictionaryVector,
   type NumberArray,
   type NumberVector,
   type RecordVector,
+  type SelectedVector,
   numbers,
 } from '../../vectors/vector.ts';
 import {
@@ -31,12 +33,32 @@ export type Physical =
   | { readonly kind: 'bools'; readonly count: number; readonly bytes: Uint8Array }
   /** `width` 32-bit words a value. */
   | { readonly kind: 'words'; readonly count: number; readonly width: 1 | 2; readonly words: Int32Array }
-  | { readonly kind: 'runs'; readonly count: number; readonly offsets: Uint32Array; readonly bytes: Uint8Array }
+  | Runs
   /** `size` bytes a value. */
   | { readonly kind: 'fixed'; readonly count: number; readonly size: number; readonly bytes: Uint8Array };
 
+/**
+ * Runs of bytes where they lie: value i has the bytes from `starts[i]` on, as many as `offsets[i + 1] - offsets[i]`.
+ * `codes`, below `distinct`: those that have the same are the same.
+ */
+export interface Runs {
+  readonly kind: 'runs';
+  readonly count: number;
+  readonly offsets: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly bytes: Uint8Array;
+  readonly codes?: Uint32Array;
+  readonly distinct?: number;
+}
+
+/** What the values of a leaf are written from: a view is of texts or bytes, and looked through when they are written. */
+export type LeafValues = Plain['values'] | TextView;
+export type TextView = (DictionaryVector & { readonly values: BytesVector }) | (SelectedVector & { base: BytesVector });
+
 /** The values of a leaf in physical form, times in the unit of their column. @throws LakeError `write-columns-value` */
-export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
+export const physicalOf = (leaf: LeafOut, v: LeafValues): Physical => {
+  if (v.form === 'dictionary') return { ...runsIn(v.values, v.codes), codes: v.codes, distinct: v.values.length };
+  if (v.form === 'selected') return runsIn(v.base, v.index);
   const { type } = leaf;
   const count = v.length;
   switch (type.kind) {
@@ -60,8 +82,8 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
       return leaf.physical === 'INT32' ? words(Int32Array.from(numbersFrom(scaled))) : pairs(scaled);
     }
     case 'binary': {
-      const runs = runsFrom(v);
-      return { kind: 'runs', count, offsets: runs.offsets, bytes: runs.bytes };
+      const { offsets, bytes } = runsFrom(v);
+      return { kind: 'runs', count, offsets, starts: offsets, bytes };
     }
     case 'fixed-binary':
       return fixed(v as BytesVector, type.size);
@@ -84,6 +106,22 @@ export const physicalOf = (leaf: LeafOut, v: Plain['values']): Physical => {
     default:
       throw new Error(`leaf of kind ${type.kind}`);
   }
+};
+/** Rows `index` of texts or bytes, where they lie. */
+const runsIn = (base: BytesVector, index: Uint32Array): Runs => {
+  const { offsets: from, bytes } = runsFrom(base);
+  const count = index.length;
+  const starts = new Uint32Array(count);
+  const offsets = new Uint32Array(count + 1);
+  let end = 0;
+  for (let i = 0; i < count; i++) {
+    const row = index[i];
+    const start = from[row];
+    starts[i] = start;
+    end += from[row + 1] - start;
+    offsets[i + 1] = end;
+  }
+  return { kind: 'runs', count, offsets, starts, bytes };
 };
 const words = (array: Int32Array): Physical => ({ kind: 'words', count: array.length, width: 1, words: array });
 const pairs = (array: Int32Array): Physical => ({ kind: 'words', count: array.length >> 1, width: 2, words: array });
@@ -161,188 +199,28 @@ export const plainValues = (p: Physical, start: number, end: number): Uint8Array
     case 'fixed':
       return p.bytes.subarray(start * p.size, end * p.size);
     case 'runs':
-      return plainRuns(p.offsets, p.bytes, start, end);
+      return plainRuns(p, start, end);
   }
 };
-const plainRuns = (offsets: Uint32Array, bytes: Uint8Array, start: number, end: number): Uint8Array => {
-  const out = new Uint8Array((end - start) * 4 + offsets[end] - offsets[start]);
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const plainRuns = ({ offsets, starts, bytes }: Runs, start: number, end: number): Uint8Array => {
+  const length = (end - start) * 4 + offsets[end] - offsets[start];
+  // Short runs are copied in words, whose rest the next run overwrites.
+  const out = new Uint8Array(length + 3);
+  const source = viewOf(bytes);
+  const target = viewOf(out);
+  const wordsEnd = bytes.length - 3;
   let to = 0;
   for (let i = start; i < end; i++) {
-    const from = offsets[i];
-    const size = offsets[i + 1] - from;
-    out[to] = size;
-    out[to + 1] = size >> 8;
-    out[to + 2] = size >> 16;
-    out[to + 3] = size >> 24;
+    const from = starts[i];
+    const size = offsets[i + 1] - offsets[i];
+    target.setInt32(to, size, true);
     to += 4;
-    if (size > 32) out.set(bytes.subarray(from, from + size), to);
+    if (size > 64) out.set(bytes.subarray(from, from + size), to);
+    else if (from + size < wordsEnd)
+      for (let k = 0; k < size; k += 4) target.setInt32(to + k, source.getInt32(from + k, true), true);
     else for (let k = 0; k < size; k++) out[to + k] = bytes[from + k];
     to += size;
   }
-  return out;
-};
-
-/** Distinct values and the place of each value among them. */
-export interface Coded {
-  readonly entries: Physical;
-  readonly codes: Uint32Array;
-}
-const dictionaryEntriesMax = 1 << 15;
-/** After so many values a dictionary with more than half of them in it is given up. */
-const trialValues = 1 << 12;
-
-/** A dictionary, if it makes the values fewer by half at least. */
-export const coded = (p: Physical): Coded | undefined => {
-  if (p.kind === 'bools' || p.kind === 'fixed' || p.count < 4) return undefined;
-  const firsts = p.kind === 'words' ? firstWords(p.words, p.width, p.count) : firstRuns(p.offsets, p.bytes, p.count);
-  if (!firsts) return undefined;
-  return { codes: firsts.codes, entries: picked(p, firsts.rows) };
-};
-interface Firsts {
-  readonly codes: Uint32Array;
-  readonly rows: Uint32Array;
-}
-
-/** Slots for the entries that so many values may have, a power of two and at least twice as many. */
-const slotsFor = (count: number): Int32Array =>
-  new Int32Array(2 << Math.ceil(Math.log2(Math.min(count, dictionaryEntriesMax))));
-
-/** Open addressing: a slot has the code of a value plus one. */
-const firstWords = (words: Int32Array, width: number, count: number): Firsts | undefined => {
-  const slots = slotsFor(count);
-  const slotsMask = slots.length - 1;
-  const codes = new Uint32Array(count);
-  const rows = new Uint32Array(Math.min(count, dictionaryEntriesMax));
-  const step = width - 1;
-  let entries = 0;
-  for (let i = 0; i < count; i++) {
-    const low = words[i * width];
-    const high = words[i * width + step];
-    let h = Math.imul(low ^ Math.imul(high, 0x9e3779b1), 0x85ebca6b);
-    h ^= h >>> 15;
-    for (; ; h++) {
-      const code = slots[h & slotsMask] - 1;
-      if (code < 0) {
-        if (entries >= dictionaryEntriesMax || (i >= trialValues && entries > i >> 1)) return undefined;
-        rows[entries] = i;
-        codes[i] = entries;
-        slots[h & slotsMask] = ++entries;
-        break;
-      }
-      const at = rows[code] * width;
-      if (words[at] === low && words[at + step] === high) {
-        codes[i] = code;
-        break;
-      }
-    }
-  }
-  return entries > count >> 1 ? undefined : { codes, rows: rows.subarray(0, entries) };
-};
-const firstRuns = (offsets: Uint32Array, bytes: Uint8Array, count: number): Firsts | undefined => {
-  const slots = slotsFor(count);
-  const slotsMask = slots.length - 1;
-  const codes = new Uint32Array(count);
-  const rows = new Uint32Array(Math.min(count, dictionaryEntriesMax));
-  let entries = 0;
-  for (let i = 0; i < count; i++) {
-    const start = offsets[i];
-    const end = offsets[i + 1];
-    let h = end - start;
-    for (let k = start; k < end; k++) h = Math.imul(h ^ bytes[k], 0x01000193);
-    h ^= h >>> 15;
-    for (; ; h++) {
-      const code = slots[h & slotsMask] - 1;
-      if (code < 0) {
-        if (entries >= dictionaryEntriesMax || (i >= trialValues && entries > i >> 1)) return undefined;
-        rows[entries] = i;
-        codes[i] = entries;
-        slots[h & slotsMask] = ++entries;
-        break;
-      }
-      if (sameRun(offsets, bytes, rows[code], start, end)) {
-        codes[i] = code;
-        break;
-      }
-    }
-  }
-  return entries > count >> 1 ? undefined : { codes, rows: rows.subarray(0, entries) };
-};
-const sameRun = (offsets: Uint32Array, bytes: Uint8Array, row: number, start: number, end: number): boolean => {
-  const from = offsets[row];
-  if (offsets[row + 1] - from !== end - start) return false;
-  for (let k = 0; k < end - start; k++) if (bytes[from + k] !== bytes[start + k]) return false;
-  return true;
-};
-const picked = (p: Extract<Physical, { kind: 'words' | 'runs' }>, rows: Uint32Array): Physical => {
-  if (p.kind === 'words') {
-    const out = new Int32Array(rows.length * p.width);
-    rows.forEach((row, i) => out.set(p.words.subarray(row * p.width, (row + 1) * p.width), i * p.width));
-    return { ...p, count: rows.length, words: out };
-  }
-  const offsets = new Uint32Array(rows.length + 1);
-  rows.forEach((row, i) => {
-    offsets[i + 1] = offsets[i] + p.offsets[row + 1] - p.offsets[row];
-  });
-  const bytes = new Uint8Array(offsets[rows.length]);
-  rows.forEach((row, i) => bytes.set(p.bytes.subarray(p.offsets[row], p.offsets[row + 1]), offsets[i]));
-  return { kind: 'runs', count: rows.length, offsets, bytes };
-};
-
-/** Numbers [start, end) of `width` bits as runs and packed groups of eight. */
-export const hybrid = (values: Uint8Array | Uint32Array, start: number, end: number, width: number): Uint8Array => {
-  const valueBytes = (width + 7) >> 3;
-  const out = new Uint8Array(16 + Math.ceil((end - start) / 8) * (width + 6));
-  let to = 0;
-  let at = start;
-  const varint = (n: number): void => {
-    let rest = n;
-    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[to++] = (rest % 0x80) | 0x80;
-    out[to++] = rest;
-  };
-  while (at < end) {
-    const run = runLength(values, at, end);
-    if (run >= 8 || run === end - at) {
-      varint(run * 2);
-      for (let k = 0; k < valueBytes; k++) out[to++] = values[at] >>> (k * 8);
-      at += run;
-      continue;
-    }
-    let stop = at + 8;
-    while (stop < end && runLength(values, stop, Math.min(end, stop + 8)) < 8) stop += 8;
-    const groups = (stop - at) / 8;
-    varint(groups * 2 + 1);
-    packInto(values, at, Math.min(stop, end), width, out, to);
-    to += groups * width;
-    at = Math.min(stop, end);
-  }
-  return out.subarray(0, to);
-};
-const runLength = (values: Uint8Array | Uint32Array, start: number, end: number): number => {
-  const value = values[start];
-  let at = start + 1;
-  while (at < end && values[at] === value) at++;
-  return at - start;
-};
-/** Low bits first; at most 24 bits a number. */
-const packInto = (
-  values: Uint8Array | Uint32Array,
-  start: number,
-  end: number,
-  width: number,
-  out: Uint8Array,
-  place: number,
-): void => {
-  let held = 0;
-  let bits = 0;
-  let to = place;
-  for (let i = start; i < end; i++) {
-    held |= values[i] << bits;
-    bits += width;
-    while (bits >= 8) {
-      out[to++] = held;
-      held >>>= 8;
-      bits -= 8;
-    }
-  }
-  if (bits > 0) out[to] = held;
+  return out.subarray(0, length);
 };

@@ -5,7 +5,11 @@
  * hand it is.
  */
 import { LakeError } from '../../errors.ts';
+import { types } from '../../vectors/type.ts';
 import {
+  type BytesVector,
+  type ConstantVector,
+  type DictionaryVector,
   type ListVector,
   type MapVector,
   type RecordVector,
@@ -14,7 +18,8 @@ import {
   slice,
   take,
 } from '../../vectors/vector.ts';
-import { type Plain, plainOf } from '../column-out.ts';
+import { plainOf } from '../column-out.ts';
+import type { LeafValues, TextView } from './encode.ts';
 import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
 
 /** What is written of one leaf: `entries` levels, and values for those that reach the highest. */
@@ -26,7 +31,7 @@ export interface LeafData {
   /** Undefined: each entry begins a row. */
   readonly repetition: Uint8Array | undefined;
   /** Of the entries at the highest level. */
-  readonly values: Plain['values'];
+  readonly values: LeafValues;
 }
 
 interface Entries {
@@ -56,15 +61,20 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
     return;
   }
   if (content.kind === 'leaf' && node.nullable && isView(v)) {
+    if (!entries.rows && !entries.definition) {
+      const valid = present?.subarray(0, v.length);
+      yield leafOf(content, picked(content, v, valid), marked(entries, valid));
+      return;
+    }
     const here = defined(entries, present?.subarray(0, v.length));
-    yield leafOf(content, alive(v, here), here);
+    yield leafOf(content, alive(content, v, here), here);
     return;
   }
   const { values, valid } = plainOf(v, present);
   const here = node.nullable ? defined(entries, valid) : entries;
   switch (content.kind) {
     case 'leaf':
-      yield leafOf(content, here.rows ? alive(values, here) : values, here);
+      yield leafOf(content, alive(content, values, here), here);
       return;
     case 'struct':
       for (const [k, f] of content.fields.entries())
@@ -84,6 +94,12 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
     }
   }
 }
+
+/** Entries that are all there one level on, where they are valid; without the rows that these have. */
+const marked = (e: Entries, valid: Uint8Array | undefined): Entries => {
+  if (!valid) return { ...e, level: e.level + 1 };
+  return { ...e, definition: e.level === 0 ? valid : valid.map((is) => e.level + is) };
+};
 
 /** The entries one level on, where they are not null. */
 const defined = (e: Entries, valid: Uint8Array | undefined): Entries => {
@@ -139,31 +155,73 @@ const opened = (e: Entries, offsets: Uint32Array, repetition: number): Entries =
   return { count, definition, repetition: repetitions, level: 0, rows };
 };
 
-const leafOf = (leaf: LeafOut, values: Plain['values'], here: Entries): LeafData => ({
+const leafOf = (leaf: LeafOut, values: LeafValues, here: Entries): LeafData => ({
   leaf,
   entries: here.count,
   definition: leaf.definitionMax > 0 ? here.definition : undefined,
   repetition: here.repetition,
   values,
 });
-/** Rows of scalars that are elsewhere, none of them null: those that are alive are copied out once, others never. */
-const isView = (v: Vector): v is SelectedVector =>
-  v.form === 'selected' && (v.base.form === 'bytes' || v.base.form === 'number' || v.base.form === 'bool');
+/** Rows of scalars that are elsewhere, none of them null: those that are alive are looked up once, others never. */
+const isView = (v: Vector): v is View => {
+  switch (v.form) {
+    case 'selected':
+      return v.base.form === 'bytes' || v.base.form === 'number' || v.base.form === 'bool';
+    case 'dictionary':
+      return v.values.form === 'bytes';
+    case 'constant':
+      return v.inner.form === 'bytes';
+    default:
+      return false;
+  }
+};
+type View = SelectedVector | DictionaryVector | ConstantVector;
+
+/** The rows of a view that are valid. */
+const picked = (leaf: LeafOut, v: View, valid: Uint8Array | undefined): LeafValues => {
+  const coded = v.form === 'constant' ? codedOnce(v) : v;
+  const index = coded.form === 'selected' ? coded.index : coded.codes;
+  return lookedUp(leaf, coded, valid ? indexOfValid(index, valid) : index.subarray(0, v.length));
+};
+/** A value that all rows have as a dictionary of it. */
+const codedOnce = ({ inner, length }: ConstantVector): DictionaryVector => ({
+  form: 'dictionary',
+  length,
+  codes: new Uint32Array(length),
+  values: inner as BytesVector,
+});
+const indexOfValid = (index: Uint32Array, valid: Uint8Array): Uint32Array => {
+  const out = new Uint32Array(valid.length);
+  let length = 0;
+  for (let i = 0; i < valid.length; i++) {
+    out[length] = index[i];
+    length += valid[i];
+  }
+  return out.subarray(0, length);
+};
+/** Rows `index` of what is behind a view: texts and bytes where they lie, others in a row. */
+const lookedUp = (leaf: LeafOut, v: SelectedVector | DictionaryVector, index: Uint32Array): LeafValues => {
+  const base = v.form === 'selected' ? v.base : v.values;
+  if (v.form === 'selected' && index.length > 0 && areInRow(index))
+    return plainOf(slice(base, index[0], index[0] + index.length)).values;
+  const view = { ...v, length: index.length, ...(v.form === 'selected' ? { index } : { codes: index }) } as typeof v;
+  const isText = base.form === 'bytes' && (base.type === types.string || base.type === types.bytes);
+  return isText && leaf.type.kind === 'binary' ? (view as TextView) : plainOf(view).values;
+};
+const areInRow = (index: Uint32Array): boolean => {
+  const [first] = index;
+  for (let i = 1; i < index.length; i++) if (index[i] !== first + i) return false;
+  return true;
+};
 
 /** The rows that entries have. */
-const alive = (v: Vector, { rows, count }: Entries): Plain['values'] => {
+const alive = (leaf: LeafOut, v: Vector, { rows, count }: Entries): LeafValues => {
   if (!rows) return plainOf(v).values;
   const index = new Uint32Array(count);
   let length = 0;
   for (let i = 0; i < count; i++) if (rows[i] >= 0) index[length++] = rows[i];
-  return plainOf(inPlace(take(v, index.subarray(0, length)))).values;
-};
-/** What is all in a row where it lies needs no copy. */
-const inPlace = (v: Vector): Vector => {
-  if (v.form !== 'selected' || v.length === 0) return v;
-  const [first] = v.index;
-  for (let i = 1; i < v.length; i++) if (v.index[i] !== first + i) return v;
-  return slice(v.base, first, first + v.length);
+  const view = take(v, index.subarray(0, length));
+  return isView(view) ? picked(leaf, view, undefined) : plainOf(view).values;
 };
 
 /** Lists of rows that nobody sees may have any size. */

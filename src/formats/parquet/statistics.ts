@@ -1,7 +1,6 @@
 /** The least and the greatest of a column's values, for readers that skip what they need not read. */
 import type { Statistics } from 'hyparquet';
-import { compareRuns } from '../../vectors/value.ts';
-import type { Physical } from './encode.ts';
+import { type Physical, type Runs, viewOf } from './encode.ts';
 import type { LeafOut } from './schema-write.ts';
 
 /**
@@ -21,7 +20,7 @@ const boundsOf = (leaf: LeafOut, p: Physical): Bounds | undefined => {
     case 'bools':
       return [p.bytes.indexOf(0) < 0, p.bytes.indexOf(1) >= 0];
     case 'runs':
-      return runBounds(p.offsets, p.bytes, p.count);
+      return runBounds(p);
     case 'fixed':
       return undefined;
     case 'words': {
@@ -77,15 +76,40 @@ const isBelow = (words: Int32Array, a: number, b: number, flip: number): boolean
  * reader more than they spare it. As Parquet's C++ library does.
  */
 const boundBytesMax = 4096;
-const runBounds = (offsets: Uint32Array, bytes: Uint8Array, count: number): Bounds | undefined => {
+const runBounds = ({ offsets, starts, bytes, count }: Runs): Bounds | undefined => {
+  const view = viewOf(bytes);
   let least = 0;
   let most = 0;
+  let sizeOfLeast = offsets[1] - offsets[0];
+  let sizeOfMost = sizeOfLeast;
   for (let i = 1; i < count; i++) {
-    if (compareRuns(bytes, offsets, i, least) < 0) least = i;
-    else if (compareRuns(bytes, offsets, i, most) > 0) most = i;
+    const start = starts[i];
+    const size = offsets[i + 1] - offsets[i];
+    if (compareBytes(view, start, size, starts[least], sizeOfLeast) < 0) {
+      least = i;
+      sizeOfLeast = size;
+    } else if (compareBytes(view, start, size, starts[most], sizeOfMost) > 0) {
+      most = i;
+      sizeOfMost = size;
+    }
   }
-  const run = (i: number): Uint8Array => bytes.slice(offsets[i], offsets[i + 1]);
-  return Math.max(offsets[least + 1] - offsets[least], offsets[most + 1] - offsets[most]) > boundBytesMax
+  const run = (row: number, size: number): Uint8Array => bytes.slice(starts[row], starts[row] + size);
+  return Math.max(sizeOfLeast, sizeOfMost) > boundBytesMax
     ? undefined
-    : [run(least), run(most)];
+    : [run(least, sizeOfLeast), run(most, sizeOfMost)];
+};
+/** By four bytes at a time: a text has mostly the first ones of its column's others. */
+const compareBytes = (view: DataView, a: number, sizeA: number, b: number, sizeB: number): number => {
+  const size = sizeA < sizeB ? sizeA : sizeB;
+  let k = 0;
+  for (; k + 4 <= size; k += 4) {
+    const x = view.getInt32(a + k);
+    const y = view.getInt32(b + k);
+    if (x !== y) return (x ^ 0x80000000) < (y ^ 0x80000000) ? -1 : 1;
+  }
+  for (; k < size; k++) {
+    const order = view.getUint8(a + k) - view.getUint8(b + k);
+    if (order !== 0) return order;
+  }
+  return sizeA - sizeB;
 };
