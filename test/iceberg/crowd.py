@@ -11,17 +11,32 @@ import random
 import select
 import sys
 import time
+import urllib.error
 import urllib.request
 
 uri, name, seed, mapping, *wanted = sys.argv[1:]
 random.seed(int(seed))
 has_variants = mapping == "variant"
+# As often as Iceberg's client for Java asks.
+triesMax = 5
+
+
+def loaded_metadata():
+    """What the catalogue tells of the table; asked again where it says when, as clients of Iceberg do."""
+    for left in range(triesMax, 0, -1):
+        try:
+            with urllib.request.urlopen(f"{uri}/v1/lake/namespaces/lake/tables/{name}") as answer:
+                return json.load(answer)["metadata"]
+        except urllib.error.HTTPError as refusal:
+            wait = refusal.headers.get("Retry-After")
+            if refusal.code != 503 or wait is None or left == 1:
+                raise
+            time.sleep(float(wait))
 
 
 def some_snapshot():
     """The newest, or half of the time one of those before it."""
-    with urllib.request.urlopen(f"{uri}/v1/lake/namespaces/lake/tables/{name}") as answer:
-        metadata = json.load(answer)["metadata"]
+    metadata = loaded_metadata()
     ids = [entry["snapshot-id"] for entry in metadata["snapshot-log"]]
     snapshot = ids[-1] if random.random() < 0.5 else random.choice(ids)
     (summary,) = [each["summary"] for each in metadata["snapshots"] if each["snapshot-id"] == snapshot]
