@@ -54,10 +54,15 @@ const spreadRow = (
   spread: { readonly sample: boolean; readonly root: boolean },
   output: string,
 ): AggregateRow =>
-  taking(
-    'numbers',
-    counting(name, text, () => new SpreadState(spread), [{ query: `${name}(this)`, input: '1\n2\n4\nnull', output }]),
+  skipping(
+    taking(
+      'numbers',
+      counting(name, text, () => new SpreadState(spread), [{ query: `${name}(this)`, input: '1\n2\n4\nnull', output }]),
+    ),
   );
+
+/** To which null is as good as no value. */
+const skipping = (of: AggregateRow): AggregateRow => signed(of, { skipsNulls: true });
 
 /** Also the count of values in SQL: the first so many of them. */
 const few = (of: AggregateRow, count: number): AggregateRow =>
@@ -126,7 +131,7 @@ const languageRows: readonly AggregateRow[] = [
     ]),
     { gives: 'array' },
   ),
-  {
+  skipping({
     ...taking(
       'amounts',
       counting(
@@ -140,7 +145,7 @@ const languageRows: readonly AggregateRow[] = [
       ),
     ),
     takesSpans: true,
-  },
+  }),
   alias(and, 'bool_and', [{ query: 'bool_and(this)', input: 'true\nfalse', output: 'false' }]),
   alias(or, 'bool_or', [{ query: 'bool_or(this)', input: 'true\nfalse', output: 'true' }]),
   counting('collect', 'the values as an array in the order of arrival', () => new CollectState(), [
@@ -149,12 +154,14 @@ const languageRows: readonly AggregateRow[] = [
   counting('collect_map', 'the entries of maps as one map, the last one per key', () => new CollectMapState(), [
     { query: 'collect_map(|{k:v}|)', input: '{k:"a",v:1}\n{k:"b",v:2}\n{k:"a",v:3}', output: '|{"a":3,"b":2}|' },
   ]),
-  counting(
-    'count',
-    'the number of values; with an argument, of those that are neither null nor missing',
-    ({ all }) => new CountState(all),
-    [{ query: 'count()', input: '1\nnull\n"a"\nerror("x")', output: '4' }],
-    0,
+  skipping(
+    counting(
+      'count',
+      'the number of values; with an argument, of those that are neither null nor missing',
+      ({ all }) => new CountState(all),
+      [{ query: 'count()', input: '1\nnull\n"a"\nerror("x")', output: '4' }],
+      0,
+    ),
   ),
   counting('count_if', 'the number of bools that are true', () => new CountTrueState(), [
     { query: 'count_if(this>1)', input: '1\n2\n3\nnull', output: '2' },
@@ -168,24 +175,26 @@ const languageRows: readonly AggregateRow[] = [
   row('fuse', 'the fusion of the types of the values', () => new FuseState(), [
     { query: 'fuse(this)', input: '{a:1}\n{b:"x"}', output: '<{a?:int64,b?:string}>' },
   ]),
-  few(
-    giving(
-      counting(
-        'max',
-        'the greatest number or string; in SQL the greatest value of any type, with a second argument n, the first n of them',
-        ({ sql, arity }) =>
-          arity === 2 ? new HeldState('max', 'greatest') : sql ? new AnyExtremeState('max') : new ExtremeState('max'),
-        [
-          { query: 'max(this)', input: '1\n5\n2', output: '5' },
-          {
-            query: 'select max(v) as m, max(v, 2) as two',
-            input: '{v:[1,2]}\n{v:[2]}\n{v:[1]}',
-            output: '{m:[2],two:[[2],[1,2]]}',
-          },
-        ],
+  skipping(
+    few(
+      giving(
+        counting(
+          'max',
+          'the greatest number or string; in SQL the greatest value of any type, with a second argument n, the first n of them',
+          ({ sql, arity }) =>
+            arity === 2 ? new HeldState('max', 'greatest') : sql ? new AnyExtremeState('max') : new ExtremeState('max'),
+          [
+            { query: 'max(this)', input: '1\n5\n2', output: '5' },
+            {
+              query: 'select max(v) as m, max(v, 2) as two',
+              input: '{v:[1,2]}\n{v:[2]}\n{v:[1]}',
+              output: '{m:[2],two:[[2],[1,2]]}',
+            },
+          ],
+        ),
       ),
+      2,
     ),
-    2,
   ),
   counting(
     'median',
@@ -196,24 +205,26 @@ const languageRows: readonly AggregateRow[] = [
       { query: 'select median(v) as m', input: '{v:"a"}\n{v:"c"}\n{v:"b"}', output: '{m:"b"}' },
     ],
   ),
-  few(
-    giving(
-      counting(
-        'min',
-        'the least number or string; in SQL the least value of any type, with a second argument n, the first n of them',
-        ({ sql, arity }) =>
-          arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min'),
-        [
-          { query: 'min(this)', input: '3\n1\n2', output: '1' },
-          {
-            query: 'select min(v) as m, min(v, 2) as two',
-            input: '{v:true}\n{v:false}\n{v:null}',
-            output: '{m:false,two:[false,true]}',
-          },
-        ],
+  skipping(
+    few(
+      giving(
+        counting(
+          'min',
+          'the least number or string; in SQL the least value of any type, with a second argument n, the first n of them',
+          ({ sql, arity }) =>
+            arity === 2 ? new HeldState('min', 'least') : sql ? new AnyExtremeState('min') : new ExtremeState('min'),
+          [
+            { query: 'min(this)', input: '3\n1\n2', output: '1' },
+            {
+              query: 'select min(v) as m, min(v, 2) as two',
+              input: '{v:true}\n{v:false}\n{v:null}',
+              output: '{m:false,two:[false,true]}',
+            },
+          ],
+        ),
       ),
+      2,
     ),
-    2,
   ),
   signed(
     counting('mode', 'the value that comes most often, of several such the first', ({ sql }) => new ModeState(sql), [
@@ -246,16 +257,18 @@ const languageRows: readonly AggregateRow[] = [
     ),
     counts: true,
   },
-  taking(
-    'amounts',
-    counting(
-      'sum',
-      'the sum of numbers, durations and times; in SQL bools are numbers too, and what is out of the range of 64 bits is an error',
-      ({ sql }) => new SumState(sql === true),
-      [
-        { query: 'sum(this)', input: '1\n2\n3', output: '6' },
-        { query: 'select sum(v) as s', input: '{v:true}\n{v:false}\n{v:true}', output: '{s:2}' },
-      ],
+  skipping(
+    taking(
+      'amounts',
+      counting(
+        'sum',
+        'the sum of numbers, durations and times; in SQL bools are numbers too, and what is out of the range of 64 bits is an error',
+        ({ sql }) => new SumState(sql === true),
+        [
+          { query: 'sum(this)', input: '1\n2\n3', output: '6' },
+          { query: 'select sum(v) as s', input: '{v:true}\n{v:false}\n{v:true}', output: '{s:2}' },
+        ],
+      ),
     ),
   ),
   row('union', 'the set of the distinct values', () => new UnionState(), [

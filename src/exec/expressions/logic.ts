@@ -242,6 +242,32 @@ class Assembly {
     return this.parts.length === 1 ? this.parts[0] : combine(this.tags, this.slots, this.parts);
   }
 }
+/**
+ * The rows of a condition that hold, and those that do not, nulls among them. Those that are neither have their error as
+ * result, at their places among `rows`; without these all rows are.
+ */
+const decided = (
+  test: Vector,
+  out: Assembly,
+  rows?: Uint32Array,
+): { readonly yes: Uint32Array; readonly no: Uint32Array } => {
+  const { length } = test;
+  const codes = truthOf(test);
+  const yes = rowsWith(codes, length, truth.true);
+  if (yes.length === length || test.form === 'bool') return { yes, no: rowsWith(codes, length, truth.false) };
+  const open = new Uint8Array(length);
+  for (let i = 0; i < length; i++) open[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
+  const no = rowsWith(open, length, 1);
+  if (yes.length + no.length < length) {
+    const at = (found: Uint32Array): Uint32Array => (rows ? lookUp(rows, found) : found);
+    const failed = rowsWith(codes, length, truth.error);
+    if (failed.length > 0) out.put(at(failed), withoutUnions(take(test, failed)));
+    const others = rowsWith(codes, length, truth.other);
+    if (others.length > 0)
+      out.put(at(others), wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))));
+  }
+  return { yes, no };
+};
 const subset = (batch: Vector, rows: Uint32Array): Vector => (rows.length === batch.length ? batch : take(batch, rows));
 
 /** `test ? then : otherwise`. */
@@ -250,20 +276,13 @@ export const conditional =
   (batch) => {
     const { length } = batch;
     if (length === 0) return noRows;
-    const t = test(batch);
-    const codes = truthOf(t);
     const out = new Assembly(length);
     const place = (rows: Uint32Array, values: (some: Vector) => Vector): void => {
       if (rows.length > 0) out.put(rows, values(subset(batch, rows)));
     };
-    place(rowsWith(codes, length, truth.true), then);
-    const no = new Uint8Array(length);
-    for (let i = 0; i < length; i++) no[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
-    place(rowsWith(no, length, 1), otherwise);
-    const failed = rowsWith(codes, length, truth.error);
-    out.put(failed, withoutUnions(take(t, failed)));
-    const others = rowsWith(codes, length, truth.other);
-    out.put(others, wrapErrors('?-operator: bool predicate required', withoutUnions(take(t, others))));
+    const { yes, no } = decided(test(batch), out);
+    place(yes, then);
+    place(no, otherwise);
     return out.done();
   };
 
@@ -298,19 +317,9 @@ export const caseOf =
       const test = subject
         ? compareVectors('==', subset(subject, rows), value, rows.length, sql ? 0 : undefined)
         : value;
-      const codes = truthOf(test);
-      const yes = rowsWith(codes, rows.length, truth.true);
+      const { yes, no } = decided(test, out, rows);
       if (yes.length > 0) out.put(lookUp(rows, yes), then(subset(some, yes)));
-      const failed = rowsWith(codes, rows.length, truth.error);
-      out.put(lookUp(rows, failed), withoutUnions(take(test, failed)));
-      const others = rowsWith(codes, rows.length, truth.other);
-      out.put(
-        lookUp(rows, others),
-        wrapErrors('?-operator: bool predicate required', withoutUnions(take(test, others))),
-      );
-      const rest = new Uint8Array(rows.length);
-      for (let i = 0; i < rest.length; i++) rest[i] = codes[i] === truth.false || codes[i] === truth.null ? 1 : 0;
-      rows = lookUp(rows, rowsWith(rest, rows.length, 1)) as Uint32Array<ArrayBuffer>;
+      rows = lookUp(rows, no) as Uint32Array<ArrayBuffer>;
     }
     if (rows.length > 0)
       out.put(

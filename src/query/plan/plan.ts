@@ -652,6 +652,8 @@ export interface FunctionSignature {
    * a function that gives an element of its first argument.
    */
   readonly gives?: 'argument' | 'array' | 'element';
+  /** An aggregate to which null is as good as no value. */
+  readonly skipsNulls?: true;
   /** An aggregate that gives the value beside which its second argument is least or greatest. */
   readonly comparesSecond?: true;
   /** A window function that takes IGNORE NULLS. */

@@ -12,6 +12,7 @@
 import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from '../plan/walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule, RuleContext } from './rule.ts';
+import { caseFilter } from './case-filter.ts';
 import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
 import { filterMerge } from './filter-merge.ts';
@@ -46,6 +47,7 @@ const descent = [
 export const rules = [
   constantFolding,
   passRemoval,
+  caseFilter,
   filterThroughValues,
   filterThroughSort,
   filterThroughAggregate,
