@@ -293,6 +293,7 @@ describe('over pools', () => {
     ['select no from orders; select 1', 'a semicolon ends the query: send what follows as a query of its own'],
     ['show databases', 'show tables lists the pools, describe POOL their columns'],
     ['select * from information_schema.tables', 'show tables lists the pools, describe POOL their columns'],
+    ['select 1 from dual', 'leave FROM out: select 1'],
   ])('%s has a hint', async (query, hint) => {
     const { status, body } = await service.ask('POST', '/query', { headers: json, body: JSON.stringify({ query }) });
     expect([status, (JSON.parse(body) as { hint?: string }).hint]).toEqual([

@@ -54,10 +54,11 @@ const spreadRow = (
   spread: { readonly sample: boolean; readonly root: boolean },
   output: string,
 ): AggregateRow =>
-  skipping(
-    taking(
-      'numbers',
+  taking(
+    'numbers',
+    signed(
       counting(name, text, () => new SpreadState(spread), [{ query: `${name}(this)`, input: '1\n2\n4\nnull', output }]),
+      { gives: 'float64', skipsNulls: true },
     ),
   );
 
@@ -145,6 +146,7 @@ const languageRows: readonly AggregateRow[] = [
       ),
     ),
     takesSpans: true,
+    signature: { name: 'avg', argumentsMin: 1, argumentsMax: 1, gives: 'float64' },
   }),
   alias(and, 'bool_and', [{ query: 'bool_and(this)', input: 'true\nfalse', output: 'false' }]),
   alias(or, 'bool_or', [{ query: 'bool_or(this)', input: 'true\nfalse', output: 'true' }]),

@@ -31,7 +31,10 @@ const points = '{y:1,x:1}\n{y:2,x:2}\n{y:4,x:3}\n{y:null,x:4}';
 const ofNumbers = (name: string, text: string, output: string): AggregateRow =>
   taking(
     'numbers',
-    counting(name, text, () => new CellState(name), example(`${name}(v)`, four, output)),
+    signed(
+      counting(name, text, () => new CellState(name), example(`${name}(v)`, four, output)),
+      { gives: 'float64' },
+    ),
   );
 const ofPoints = (name: string, text: string, output: string): AggregateRow =>
   taking('pairs', {

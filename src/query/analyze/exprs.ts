@@ -45,7 +45,15 @@ import {
 } from '../sql/correlate.ts';
 import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
 import { decimalPrecisionMax } from '../sql/types.ts';
-import { countsAsSql, isSql, lowerPattern, lowerSqlIndex, lowerSqlSlice, sqlOperator } from '../sql/elements.ts';
+import {
+  checkLists,
+  countsAsSql,
+  isSql,
+  lowerPattern,
+  lowerSqlIndex,
+  lowerSqlSlice,
+  sqlOperator,
+} from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/stored.ts';
 import {
@@ -364,7 +372,7 @@ const lowerPath = (a: Analysis, e: DotExpr, c: ExprContext): PlanExpr => {
 
 const lowerCase = (e: CaseExpr, c: ExprContext, sub: (part: Expr) => PlanExpr): PlanExpr => {
   const last = e.otherwise ? sub(e.otherwise) : c.sql ? literal(nullValue) : undefined;
-  const values = alikeNumbers(c, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]);
+  const values = alikeNumbers(c.sql?.typeOf, [...e.whens.map((w) => sub(w.then)), ...(last ? [last] : [])]);
   const otherwise = last && values.at(-1);
   const [operand, ...whens] = e.operand
     ? spansAlike([sub(e.operand), ...e.whens.map((w) => sub(w.when))], c.sql?.typeOf)
@@ -409,6 +417,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   const dates =
     isSql(c) && (e.op === '+' || e.op === '-') ? dateArithmetic(e.op, left, right, c.sql?.typeOf) : undefined;
   if (dates) return dates;
+  if (c.sql) checkLists(a, e, [left, right], c.sql.typeOf);
   const ofSql = sqlOperator(e.op, left, right, c);
   if (ofSql) return ofSql;
   if (e.op === '||')

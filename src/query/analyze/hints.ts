@@ -1,8 +1,9 @@
 /** Hints of the analysis: what a name that is not known may have been meant to be. */
 import type { CompileEnvironment } from '../plan/plan.ts';
 import { operatorTable } from '../reference/operators.ts';
+import type { CompileFault } from '../parse/error.ts';
 import type { Scope } from './scope.ts';
-import { didYouMean, foreignFunctions, foreignOperators, foreignWord, oneOf } from './suggest.ts';
+import { didYouMean, foreignColumns, foreignFunctions, foreignOperators, foreignWord, oneOf } from './suggest.ts';
 import { alternatives } from '../types/of.ts';
 import { type Type, types } from '../../vectors/type.ts';
 
@@ -66,7 +67,15 @@ export const columnHint = (
 ): string | undefined => {
   const columns = [...new Set(tables.flatMap((t) => t.columns ?? []))];
   const names = tables.flatMap((t) => (t.name === undefined ? [] : [t.name]));
-  return didYouMean(name, [...columns, ...names]) ?? oneOf('columns', columns);
+  return foreignWord(name, foreignColumns) ?? didYouMean(name, [...columns, ...names]) ?? oneOf('columns', columns);
+};
+
+/** For `column:field`, which is an alias before an expression: a field is meant. */
+export const pathHint = (column: string, field: string): string =>
+  `a field of JSON is ${column} ->> '$.${field}', one of a record ${column}.${field}`;
+/** The faults from a place on, with this hint. */
+export const hintAll = (faults: CompileFault[], start: number, hint: string): void => {
+  faults.push(...faults.splice(start).map((f) => ({ ...f, hint })));
 };
 
 /** For what stands before a dot and is neither a column nor a table. */
@@ -77,13 +86,17 @@ export const tableHint = (name: string, tables: Parameters<typeof columnHint>[1]
   return didYouMean(name, [...names, ...columns]) ?? (shown.length > 0 ? shown.join('; ') : undefined);
 };
 
-/** For a source that is not there, and is a catalog of other databases. */
+/** For a source that is not there, and is a catalog of other databases or their table of one row. */
 export const catalogHint = (name: string): string | undefined =>
+  /^(?:sys\.)?dual$/i.test(name)
+    ? 'leave FROM out: select 1'
+    : isCatalog(name)
+      ? 'show tables lists the pools, describe POOL their columns'
+      : undefined;
+const isCatalog = (name: string): boolean =>
   /^(?:information_schema|pg_catalog|sys|system)\.|^(?:sqlite_(?:master|schema)|pg_tables|duckdb_(?:tables|columns)|databases|schemas)$/i.test(
     name,
-  )
-    ? 'show tables lists the pools, describe POOL their columns'
-    : undefined;
+  );
 
 /** For the name of a type. */
 export const typeHint = (name: string): string | undefined => didYouMean(name, Object.keys(types));

@@ -207,6 +207,29 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
     pattern: /\b(?:regexp|rlike)\b/iy,
     hint: "write s ~ 're', or regexp_matches(s, 're')",
   },
+  {
+    near: 16,
+    pattern: /\b(?:limit|fetch\s+(?:first|next))\s+\d+\s+(?:rows?\s+)?with\s+ties\b/iy,
+    name: 'WITH TIES',
+    hint: 'write qualify rank() over (order by KEY) <= N in place of the limit',
+  },
+  {
+    near: 24,
+    pattern:
+      /\b(?:jsonb?_(?:each|array_elements)(?:_text)?|jsonb?_(?:to|populate)_record(?:set)?|json_table|openjson)\b/iy,
+    hint: 'write from t, json_each(t.j)',
+  },
+  { near: 24, pattern: /\bsafe_cast\b/iy, hint: 'write try_cast(v as TYPE)' },
+  {
+    near: 24,
+    pattern: /(?<=(?:\bselect|,)\s*)struct\s*\([^()]*\bas\b/iy,
+    name: 'STRUCT(.. AS ..)',
+    hint: 'write {a: 1, b: 2}, or struct_pack(a := 1, b := 2)',
+  },
+  { near: 4, pattern: /<=>/y, name: '<=>', hint: 'write a is not distinct from b' },
+  { near: 8, pattern: /\bdiv\b/iy, name: 'DIV', hint: 'write a // b' },
+  { near: 8, pattern: /\bxor\b/iy, name: 'XOR', hint: 'write a <> b for conditions, xor(a, b) for bits' },
+  { near: 8, pattern: /\bminus\b/iy, name: 'MINUS', hint: 'write except' },
   { near: 16, pattern: /\bwith\s+(?:rollup|cube)\b/iy, hint: 'write group by rollup (a, b), or cube (a, b)' },
   {
     near: 24,

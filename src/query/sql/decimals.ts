@@ -10,7 +10,7 @@ import type { Aggregate, ArithmeticOperator, PlanExpr } from '../plan/plan.ts';
 import { decimalPrecisionMax, sqlTypeOfName } from './types.ts';
 import { numberIn } from '../types/of.ts';
 
-type TypeOf = ((e: PlanExpr) => Type) | undefined;
+export type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
 /** Places that decimals have at most. */
 const scaleMax = decimalPrecisionMax;

@@ -6,11 +6,21 @@
  * - The body of a lambda sees a record of the lambda's parameters (`p0` ..) and of what it uses of the row around (`c0`
  *   ..), which is worked out once a row.
  */
-import { types } from '../../vectors/type.ts';
+import { typeText, types } from '../../vectors/type.ts';
 import { intValue, nullValue, stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, type SqlNames, lowerExpr, lowerValue } from '../analyze/exprs.ts';
-import type { Arg, BinaryExpr, CallExpr, IndexExpr, LambdaNode, NameNode, SliceExpr, SqlOperator } from '../ast.ts';
+import type {
+  Arg,
+  BinaryExpr,
+  CallExpr,
+  IndexExpr,
+  LambdaNode,
+  NameNode,
+  RecordElem,
+  SliceExpr,
+  SqlOperator,
+} from '../ast.ts';
 import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from '../plan/walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from '../plan/plan.ts';
 import { Scope } from '../analyze/scope.ts';
@@ -21,7 +31,8 @@ import { atZone } from './zones.ts';
 import { lowerInterval, lowerSpanText, lowerTimeRange } from './intervals.ts';
 import { unitAdded } from './units.ts';
 import { asKeyOf, nullifOfSpans } from './stored.ts';
-import { alternatives } from '../types/of.ts';
+import { alternatives, unknownType } from '../types/of.ts';
+import type { TypeOf } from './decimals.ts';
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
 export const isSql = (c: ExprContext): boolean => c.sql !== undefined || c.alone === true;
@@ -59,6 +70,21 @@ const operatorFunctions: Readonly<Record<Exclude<SqlOperator, '!~' | '~*' | '!~*
   '&&': 'list_has_any',
   '&': 'and_bits',
   glob: 'glob_matches',
+};
+/** What else the operators between lists mean elsewhere. */
+const otherwise: Readonly<Partial<Record<string, string>>> = {
+  '&&': 'between conditions write AND; between lists it is whether they have an element in common',
+  '@>': 'between JSON write json_contains(a, b); between lists it is whether the left has all elements of the right',
+  '<@': 'between JSON write json_contains(b, a); between lists it is whether the right has all elements of the left',
+};
+/** An operator between lists whose operands are known to be none is a fault. */
+export const checkLists = (a: Analysis, e: BinaryExpr, operands: readonly PlanExpr[], typeOf: TypeOf): void => {
+  const hint = otherwise[e.op];
+  if (hint === undefined) return;
+  const wrong = operands
+    .flatMap((x) => alternatives(x.kind === 'literal' ? x.value.type : (typeOf?.(x) ?? unknownType)))
+    .find((t) => t.kind === 'primitive' && t !== types.null && t !== unknownType);
+  if (wrong) a.fault(`${e.op} stands between lists, not ${typeText(wrong)}`, e, hint);
 };
 /** An operator that SQL alone has; undefined for others. */
 export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: ExprContext): PlanExpr | undefined => {
@@ -109,10 +135,9 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'row':
       return a.recordOfColumns(values().map((value, i) => ({ name: `c${i}`, value })));
     case 'struct_pack': {
-      const [only] = e.args;
-      if (e.args.length === 0) return { kind: 'record', elements: [] };
-      return e.args.length === 1 && only?.kind === 'record'
-        ? lowerExpr(a, only, c)
+      const elems = e.args.map(namedElements);
+      return elems.every((x) => x !== undefined)
+        ? lowerExpr(a, { kind: 'record', elems: elems.flat(), start: e.start, end: e.end }, c)
         : a.wrong('struct_pack takes named values: write struct_pack(name := value, ...)', e);
     }
     case 'range':
@@ -179,7 +204,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'iff': {
       if (e.args.length !== 3) return undefined;
       const [test, ...branches] = values();
-      const [then, otherwise] = alikeNumbers(c, branches);
+      const [then, otherwise] = alikeNumbers(c.sql?.typeOf, branches);
       return { kind: 'conditional', test: sqlCondition(test!), then: then!, otherwise: otherwise! };
     }
     case 'nullif':
@@ -192,7 +217,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     }
     case 'coalesce':
     case 'ifnull':
-      return callOf(name, ...alikeNumbers(c, values()));
+      return callOf(name, ...alikeNumbers(c.sql?.typeOf, values()));
     default:
       return lowerListAggregate(a, name, e, values);
   }
@@ -275,6 +300,13 @@ const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
     ? a.wrong('function value may only be passed to a function', arg)
     : lowerValue(a, arg, c);
 
+/** The named values of an argument: a column has its own name; undefined for what has none. */
+const namedElements = (e: Arg): readonly RecordElem[] | undefined => {
+  if (e.kind === 'record') return e.ofCall ? e.elems : undefined;
+  if (e.kind !== 'id' && e.kind !== 'dot') return undefined;
+  const name: NameNode = e.kind === 'dot' ? e.name : { kind: 'name', text: e.name, start: e.start, end: e.end };
+  return [{ kind: 'record-field', name, expr: e, start: e.start, end: e.end }];
+};
 const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
   const [list, lambda, ...others] = e.args;
   const { least, most } = f.lambda!;

@@ -35,7 +35,7 @@ export const meantOf = (names: readonly string[], name: string): string | undefi
   return more.length === 0 ? found : undefined;
 };
 /** The column of a table that a name means; undefined too if its columns are not known. */
-const meantIn = (t: SqlTable, name: string): string | undefined => {
+export const meantIn = (t: SqlTable, name: string): string | undefined => {
   const known = knownColumns(t);
   return known && (meantOf(known, name) ?? (t.ofValues ? meantOf(known, byPlace(name)) : undefined));
 };

@@ -5,7 +5,7 @@ import { type Type, commonNumber, isFloat, isInteger, isUnsigned, types } from '
 import type { ExprContext } from '../analyze/exprs.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { castTo } from './casts.ts';
-import { areWide, scaleOf } from './decimals.ts';
+import { type TypeOf, areWide, scaleOf } from './decimals.ts';
 import { type SqlType, decimalPrecisionMax } from './types.ts';
 import { alternatives, numberIn } from '../types/of.ts';
 
@@ -30,11 +30,10 @@ export const wideResult = (e: PlanExpr & { readonly kind: 'arithmetic' }, c: Exp
 };
 
 /**
- * The values of the branches of CASE, COALESCE and their like, with numbers of one type as far as it is known of what
+ * The values of the branches of CASE, COALESCE and their like, or of a column of VALUES, with numbers of one type as far as it is known of what
  * types they are; others as they are.
  */
-export const alikeNumbers = (c: ExprContext, branches: readonly PlanExpr[]): readonly PlanExpr[] => {
-  const typeOf = c.sql?.typeOf;
+export const alikeNumbers = (typeOf: TypeOf, branches: readonly PlanExpr[]): readonly PlanExpr[] => {
   if (!typeOf) return branches;
   const of = branches.map((e) => (e.kind === 'literal' ? e.value.type : typeOf(e)));
   const given = of.filter((t) => t !== types.null);
@@ -73,7 +72,7 @@ export const readBeside = (c: ExprContext, values: readonly PlanExpr[]): readonl
   const isWhole = values.every((e) => !isWritten(e) || /^\s*[+-]?\d+\s*$/.test(textOf(e)));
   const type = isWhole ? types.int64 : types.float64;
   return alikeNumbers(
-    c,
+    c.sql?.typeOf,
     values.map((e) => (isWritten(e) ? castTo(e, { kind: 'plain', type }) : e)),
   );
 };

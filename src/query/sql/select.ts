@@ -17,7 +17,8 @@ import type {
   SqlSelect,
   SqlStar,
 } from '../ast.ts';
-import { columnHint } from '../analyze/hints.ts';
+import { columnHint, hintAll, pathHint } from '../analyze/hints.ts';
+import { printExpr } from '../print.ts';
 import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from '../plan/walk.ts';
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from '../plan/plan.ts';
 import { sqlCondition } from './conditions.ts';
@@ -120,6 +121,7 @@ class Select {
     const ofOrder = faults.splice(start);
     const groupings = this.#groupings(groupBy ?? [], columns);
     const keys = groupings.flat();
+    const unnested = this.#unnest.group(keys);
     const ofGroups = faults.splice(start);
     const condition = having && this.#notUnnest(this.#having(having, columns, keys), having);
     const ofHaving = faults.splice(start);
@@ -137,6 +139,7 @@ class Select {
     const settle = (e: PlanExpr): PlanExpr => this.#unnest.settle(own(e));
     const shown = group ? this.#eachColumn(columns) : columns;
     const output = shown.map((c) => ({ ...c, expr: settle(c.expr) }));
+    ops.push(...unnested);
     if (group) ops.push(group.op);
     if (condition) ops.push({ kind: 'filter', expr: grouping(condition) });
     const windows = this.#windows.op(grouping);
@@ -186,14 +189,12 @@ class Select {
   }
 
   /**
-   * A column that is not grouped by may not stand in HAVING by itself: an alias of an aggregate that has its name is
-   * meant.
+   * A column that is not grouped by may not stand in HAVING by itself: an alias that has its name is meant.
    */
   #having(e: Expr, columns: readonly Column[], keys: readonly PlanExpr[]): PlanExpr {
     const aliases = (name: string): PlanExpr | undefined => {
-      const meant = this.#byAlias(columns, name)?.expr;
-      const isAggregate = meant && this.#aggregateIn(meant) !== undefined;
-      return this.#isInput(name) && !(isAggregate && keys.every((k) => this.#uses.get(k) !== name)) ? undefined : meant;
+      const isKey = keys.some((k) => this.#uses.get(k) === name);
+      return isKey && this.#isInput(name) ? undefined : this.#byAlias(columns, name)?.expr;
     };
     return sqlCondition(
       this.#expr(e, {
@@ -319,7 +320,10 @@ class Select {
     const options = { ...this.#calls(), unnest: this.#unnest.collect };
     const unnested = isUnnestCall(c.expr) ? this.#unnestColumns(c, c.expr, options) : undefined;
     if (unnested) return unnested;
+    const start = this.#a.faults.length;
     const expr = this.#expr(c.expr, { ...options, fallback: this.#aliased(options, c) });
+    if (c.as && c.as.start < c.expr.start && this.#isInput(c.as.text))
+      hintAll(this.#a.faults, start, pathHint(c.as.text, printExpr(c.expr)));
     if (c.as?.text === '') this.#a.fault('column alias cannot be an empty string', c.as);
     const found =
       c.expr.kind === 'id' && c.expr.position !== undefined && !c.as && expr.kind === 'field'
@@ -457,10 +461,8 @@ class Select {
         isSound = false;
         return found;
       };
-      const key = this.#notUnnest(
-        this.#notWindow(this.#expr(e, { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY' }), e),
-        e,
-      );
+      const options = { aliases, aliasesFirst: pg !== true, clause: 'GROUP BY', unnest: this.#unnest.collect };
+      const key = this.#notWindow(this.#expr(e, options), e);
       return isSound ? key : undefined;
     }
     const { exprs, isWhole } = this.#counted(columns);
@@ -470,7 +472,7 @@ class Select {
       return undefined;
     }
     const aggregate = this.#aggregateIn(expr);
-    if (aggregate === undefined) return this.#notUnnest(this.#notWindow(expr, e), e);
+    if (aggregate === undefined) return this.#notWindow(expr, e);
     this.#a.fault(`aggregate function "${aggregate}" cannot appear in GROUP BY via positional reference`, e);
     return undefined;
   }
@@ -549,11 +551,12 @@ class Select {
 
   #aggregateIn(e: PlanExpr): string | undefined {
     let found: string | undefined;
-    someExpr(e, (part) => {
-      const index = this.#results.get(part);
-      if (index !== undefined) found ??= this.#aggregates[index].name;
-      return false;
-    });
+    for (const value of [e, ...this.#unnest.listsIn(e)])
+      someExpr(value, (part) => {
+        const index = this.#results.get(part);
+        if (index !== undefined) found ??= this.#aggregates[index].name;
+        return false;
+      });
     return found;
   }
 

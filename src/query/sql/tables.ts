@@ -11,6 +11,7 @@ import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerPivot } from './statements/pivot.ts';
 import { sampleOps } from './statements/sample.ts';
+import { alikeNumbers } from './numbers.ts';
 import { joinAsof, joinByPosition } from './joins.ts';
 import { joinLateral, lowerRight } from './lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './names.ts';
@@ -52,17 +53,18 @@ const lowerWhole = (a: Analysis, e: SqlTableExpr, flow: Flow): LoweredTables => 
     case 'sql-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
       const source = lowerFrom(a, e.source, flow, true);
-      const ops = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
+      const given = source.ops[0]?.kind === 'fromEach' ? source.ops : sourced(source.ops);
+      const ops = alikeRows(a, given, source.body);
       // The columns that WITH names stay when the table gets another name here.
       const named = e.alias && source.alias?.columns ? aliased(a, ops, source.alias, source.name, flow.input).ops : ops;
       return ofValues(aliased(a, named, e.alias ?? source.alias, source.name, flow.input), source.body);
     }
-    case 'sql-subquery-table':
+    case 'sql-subquery-table': {
       if (e.ordinality) a.fault('WITH ORDINALITY clause is not yet supported', e);
-      return ofValues(
-        aliased(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, e.alias, undefined, flow.input),
-        sqlBody(e.query),
-      );
+      const body = sqlBody(e.query);
+      const ops = alikeRows(a, lowerAlone(a, e.query, flow.scope, flow.outer).ops, body);
+      return ofValues(aliased(a, ops, e.alias, undefined, flow.input), body);
+    }
     case 'sql-join':
       return lowerSqlJoin(a, e, flow);
     case 'sql-pivot':
@@ -133,6 +135,25 @@ export const aliased = (
 /** The table knows that its rows are those of VALUES. */
 const ofValues = (from: LoweredTables, body: SqlBody | undefined): LoweredTables =>
   body?.kind === 'sql-values' ? { ...from, tables: from.tables.map((t) => ({ ...t, ofValues: true })) } : from;
+/** Rows of VALUES with numbers of one type a column, as far as it is known of what types they are; others as they are. */
+const alikeRows = (a: Analysis, ops: readonly PlanOp[], body: SqlBody | undefined): readonly PlanOp[] => {
+  const op = ops.at(-1);
+  if (body?.kind !== 'sql-values' || op?.kind !== 'values' || op.exprs.length < 2) return ops;
+  const rows = op.exprs.map(fieldsOf);
+  if (!rows.every((row) => row.length > 0 && row.length === rows[0].length)) return ops;
+  const typeOf = (e: PlanExpr): Type => a.typeOfRows(e, types.null);
+  const columns = rows[0].map((_, i) =>
+    alikeNumbers(
+      typeOf,
+      rows.map((row) => row[i].value),
+    ),
+  );
+  if (columns.every((column, i) => column.every((e, j) => e === rows[j][i].value))) return ops;
+  const exprs = rows.map((row, j) => a.recordOfColumns(row.map(({ name }, i) => ({ name, value: columns[i][j] }))));
+  return [...ops.slice(0, -1), { ...op, exprs }];
+};
+const fieldsOf = (e: PlanExpr) =>
+  e.kind === 'record' ? e.elements.flatMap((x) => (x.kind === 'field' ? [x] : [])) : [];
 const sqlBody = ({ ops: [op, ...others] }: QueryNode): SqlBody | undefined =>
   op?.kind === 'sql-op' && others.length === 0 ? op.query.body : undefined;
 /** A FROM of one table. */

@@ -3,13 +3,14 @@
  * columns.
  *
  * Invariants:
- * - It happens behind groups and windows, before ORDER BY, DISTINCT and the limits.
+ * - It happens behind groups and windows, before ORDER BY, DISTINCT and the limits; lists whose elements are keys of
+ *   GROUP BY are taken apart before the groups are made.
  * - Several lists go in step: the shorter ones give null at their ends. Of no list, and of null, there are no rows.
  */
 import type { Analysis } from '../analyze/context.ts';
 import type { Arg, CallExpr, Expr, LiteralExpr } from '../ast.ts';
 import { callOf, exprKey, fieldOf, literal, mapParts, someExpr, thisExpr } from '../plan/walk.ts';
-import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import type { PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
 import { alternatives, fuseAll, orNull, unknownType } from '../types/of.ts';
 import { type Type, typeText, types } from '../../vectors/type.ts';
 import { arrayValue } from '../../vectors/value.ts';
@@ -31,18 +32,58 @@ export class SqlUnnest {
   /** The type of an expression as far as it is known, by the content of pools too. */
   readonly #typeOf: (e: PlanExpr) => Type;
   readonly #lists: PlanExpr[] = [];
+  /** Those whose elements rows are grouped by. */
+  readonly #grouped = new Set<number>();
   constructor(a: Analysis, typeOf: (e: PlanExpr) => Type) {
     this.#a = a;
     this.#typeOf = typeOf;
   }
 
-  get isUsed(): boolean {
-    return this.#lists.length > 0;
+  /** Whether a value depends on an element that rows are not grouped by. */
+  isIn(e: PlanExpr): boolean {
+    return someExpr(e, (part) => isMarker(part) && !this.#grouped.has(indexOf(part)));
   }
 
-  /** Whether a value depends on an element. */
-  isIn(e: PlanExpr): boolean {
-    return someExpr(e, isMarker);
+  /** The lists whose elements a value depends on. */
+  listsIn(e: PlanExpr): readonly PlanExpr[] {
+    const found: PlanExpr[] = [];
+    someExpr(e, (part) => {
+      if (isMarker(part)) found.push(this.#lists[indexOf(part)]);
+      return false;
+    });
+    return found;
+  }
+
+  /**
+   * Notes the keys of GROUP BY and gives the operators that make the rows to group: those of before, each once for each
+   * element of the lists that keys depend on, which stand in them as fields.
+   */
+  group(keys: readonly PlanExpr[]): readonly PlanOp[] {
+    for (const key of keys)
+      someExpr(key, (part) => {
+        if (isMarker(part)) this.#grouped.add(indexOf(part));
+        return false;
+      });
+    const own = [...this.#grouped];
+    if (own.length === 0) return [];
+    const elements = own.map(
+      (i): RecordElement => ({
+        kind: 'field',
+        name: `${marker}${i}`,
+        value: elementAt(own, i),
+      }),
+    );
+    const row: PlanExpr = {
+      kind: 'record',
+      elements: [{ kind: 'spread', value: fieldOf(thisExpr, rowField) }, ...elements],
+    };
+    const lists = own.map((i) => orEmpty(this.#lists[i]));
+    return [unnestOp(lists), { kind: 'values', exprs: [orError(row)] }];
+  }
+
+  /** The lists that are taken apart behind the groups. */
+  get #others(): readonly number[] {
+    return [...this.#lists.keys()].filter((i) => !this.#grouped.has(i));
   }
 
   /** Notes the list of a call and gives what stands for its elements. */
@@ -118,29 +159,16 @@ export class SqlUnnest {
 
   /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
   ops(settle: (e: PlanExpr) => PlanExpr): readonly PlanOp[] {
-    if (!this.isUsed) return [];
-    const lists = this.#lists.map((list) => orEmpty(settle(list)));
-    const [only] = lists;
-    const value = lists.length === 1 ? only! : callOf('list_zip', ...lists);
-    return [
-      {
-        kind: 'unnest',
-        expr: {
-          kind: 'record',
-          elements: [
-            { kind: 'field', name: rowField, value: thisExpr },
-            { kind: 'field', name: elementField, value },
-          ],
-        },
-      },
-    ];
+    const own = this.#others;
+    return own.length === 0 ? [] : [unnestOp(own.map((i) => orEmpty(settle(this.#lists[i]))))];
   }
 
   /** An expression over these rows. */
   settle(e: PlanExpr): PlanExpr {
-    if (!this.isUsed) return e;
+    const own = this.#others;
+    if (own.length === 0) return e;
     const visit = (part: PlanExpr): PlanExpr => {
-      if (isMarker(part)) return this.#a.like(part, this.#element(Number(part.name.slice(marker.length))));
+      if (isMarker(part)) return this.#a.like(part, orError(elementAt(own, indexOf(part))));
       if (part.kind === 'this') return this.#a.like(part, fieldOf(thisExpr, rowField));
       if (part.kind === 'subquery' && part.correlated)
         return this.#a.like(part, {
@@ -151,21 +179,35 @@ export class SqlUnnest {
     };
     return visit(e);
   }
-
-  /** An element; of what is no list the error that says so, which stands in the place of the row. */
-  #element(index: number): PlanExpr {
-    const element = fieldOf(thisExpr, elementField);
-    return {
-      kind: 'conditional',
-      test: callOf('is_error', thisExpr),
-      then: thisExpr,
-      otherwise: this.#lists.length === 1 ? element : fieldOf(element, `c${index}`),
-    };
-  }
 }
+
+/** The rows, each as often as its lists have elements, with one of each. */
+const unnestOp = (lists: readonly PlanExpr[]): PlanOp => ({
+  kind: 'unnest',
+  expr: {
+    kind: 'record',
+    elements: [
+      { kind: 'field', name: rowField, value: thisExpr },
+      { kind: 'field', name: elementField, value: lists.length === 1 ? lists[0] : callOf('list_zip', ...lists) },
+    ],
+  },
+});
+/** The element of one of the lists that were taken apart together. */
+const elementAt = (lists: readonly number[], index: number): PlanExpr => {
+  const element = fieldOf(thisExpr, elementField);
+  return lists.length === 1 ? element : fieldOf(element, `c${lists.indexOf(index)}`);
+};
+/** What is no list left an error in the place of the row, which says so. */
+const orError = (value: PlanExpr): PlanExpr => ({
+  kind: 'conditional',
+  test: callOf('is_error', thisExpr),
+  then: thisExpr,
+  otherwise: value,
+});
 
 const isMarker = (e: PlanExpr): e is Extract<PlanExpr, { kind: 'field' }> =>
   e.kind === 'field' && e.name.startsWith(marker);
+const indexOf = (e: Extract<PlanExpr, { kind: 'field' }>): number => Number(e.name.slice(marker.length));
 
 /** Null and what is missing as no elements; another error stays one. */
 const orEmpty = (list: PlanExpr): PlanExpr => ({

@@ -41,6 +41,7 @@ import {
   fieldType,
   fuseAll,
   hasUnknown,
+  numberIn,
   orNull,
   recordOf,
   unknownType,
@@ -482,6 +483,9 @@ export class TypeChecker {
     // What has no places of its own is a float, whatever its operands are: a quotient of decimals is none.
     const [left, right] = e.scale === undefined ? [withoutDecimals(both[0]), withoutDecimals(both[1])] : both;
     if (left === unknownType || right === unknownType) return unknownType;
+    const numbers = [left, right].map(numberIn);
+    if (this.knowsCasts && e.sql && numbers.every((t) => t !== undefined) && numbers.includes(types.float64))
+      return orNull(types.float64);
     if (e.operator !== '+') {
       this.numeric(e.left, left);
       this.numeric(e.right, right);
@@ -593,14 +597,20 @@ export class TypeChecker {
     if (e.name === 'age') return intervalType;
     const scale = scaleOfCall(e, (a) => this.expr(a, self));
     if (scale !== undefined) return orNull(decimalType(scale));
-    const [list] = args;
-    const isElement =
-      list &&
-      this.environment.functions.find(e.name)?.gives === 'element' &&
-      alternatives(list).every((m) => m.kind === 'array' || m === types.null);
-    return isElement
-      ? orNull(fuseAll(alternatives(list).flatMap((m) => (m.kind === 'array' ? [m.element] : []))))
-      : unknownType;
+    const [first] = args;
+    if (!first) return unknownType;
+    switch (this.environment.functions.find(e.name)?.gives) {
+      case 'element':
+        return alternatives(first).every((m) => m.kind === 'array' || m === types.null)
+          ? orNull(fuseAll(alternatives(first).flatMap((m) => (m.kind === 'array' ? [m.element] : []))))
+          : unknownType;
+      case 'argument':
+        return numberIn(first) === types.float64 ? orNull(types.float64) : unknownType;
+      case 'float64':
+        return args.every((t) => numberIn(t)) ? orNull(types.float64) : unknownType;
+      default:
+        return unknownType;
+    }
   }
 
   /** The type of a user function's result for arguments of these types. */

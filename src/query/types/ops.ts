@@ -10,6 +10,7 @@ import {
   fuseAll,
   fuseKnown,
   hasUnknown,
+  numberIn,
   orNull,
   recordOf,
   unknownType,
@@ -271,6 +272,8 @@ export const aggregateResult = (
   const ordered = argument && order ? elementOf(argument, 'argument') : argument;
   const value = ordered && (arity === undefined ? ordered : elementOf(ordered, 'value'));
   const type = value ? orNull(c.expr(value, input)) : unknownType;
+  if (signature.gives === 'float64')
+    return alternatives(type).every((t) => t === types.null || numberIn(t)) ? orNull(types.float64) : unknownType;
   return signature.gives === 'array' && !hasUnknown(type) ? orNull(arrayType(type)) : type;
 };
 const elementOf = (e: PlanExpr, name: string): PlanExpr | undefined =>

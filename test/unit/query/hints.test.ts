@@ -71,6 +71,24 @@ describe('names', () => {
       'rows are compared by (a, b) in (select a, b ...)',
     ],
     ['values frobnicate(1)', 'no such function', undefined],
+    ['select json_agg(title) from films', 'no such function', 'write json_group_array(v)'],
+    ['select json_object_agg(title, rating) from films', 'no such function', 'write json_group_object(name, v)'],
+    ['select rownum from films', '"rownum" is not a column or table', 'write row_number() over ()'],
+    [
+      'select title:genre.main from films',
+      '"genre" is not a column or table',
+      "a field of JSON is title ->> '$.genre.main', one of a record title.genre.main",
+    ],
+    [
+      'select (rating > 5) && (rating < 8) from films',
+      '&& stands between lists, not bool',
+      'between conditions write AND; between lists it is whether they have an element in common',
+    ],
+    [
+      "select title from films where title @> '{}'",
+      '@> stands between lists, not string',
+      'between JSON write json_contains(a, b); between lists it is whether the left has all elements of the right',
+    ],
     ['from p | filter a', 'no such user operator: "filter"', 'write where EXPR'],
     ['from p | yield a', 'no such user operator: "yield"', 'write values EXPR'],
     ['from p | drop', 'no such user operator: "drop"', 'write drop FIELD, ...'],
@@ -158,6 +176,15 @@ describe('syntax', () => {
 
 describe('statements and clauses of other databases', () => {
   test.each([
+    ['select a from p order by a limit 3 with ties', 'WITH TIES', /rank\(\) over/],
+    ['select a from p order by a fetch first 3 rows with ties', 'WITH TIES', /rank\(\) over/],
+    ["select * from jsonb_each('{}')", 'JSONB_EACH', /json_each/],
+    ["select safe_cast('x' as int64)", 'SAFE_CAST', /^write try_cast/],
+    ['select struct(1 as a)', 'STRUCT(.. AS ..)', /struct_pack/],
+    ['select a from p where a <=> 1', '<=>', /is not distinct from/],
+    ['select 7 div 2', 'DIV', /\/\//],
+    ['select a from p where a xor b', 'XOR', /<>/],
+    ['select a from p minus select 1', 'MINUS', /except/],
     ['insert or ignore into p select 1', 'INSERT OR IGNORE INTO', /^INSERT INTO POOL/],
     ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /^INSERT INTO POOL/],
     ['update p set a=1 from q where b=2', 'UPDATE', /^UPDATE POOL SET/],

@@ -218,6 +218,7 @@ const powRow: FunctionRow = {
   text: 'x to the power of y.',
   argumentsMin: 2,
   argumentsMax: 2,
+  gives: 'float64',
   examples: [
     { query: 'pow(2,3)', output: '8.' },
     { query: 'pow("a",1)', output: 'error({message:"pow: not a number",on:"a"})' },
@@ -232,6 +233,7 @@ export const math: readonly FunctionRow[] = [
     text: 'The absolute value of a number or duration.',
     argumentsMin: 1,
     argumentsMax: 1,
+    gives: 'argument',
     examples: [
       { query: 'abs(-1.5)', output: '1.5' },
       { query: 'abs(-128::int8)', output: '128::int8' },
@@ -245,6 +247,7 @@ export const math: readonly FunctionRow[] = [
     text: 'The number rounded up.',
     argumentsMin: 1,
     argumentsMax: 1,
+    gives: 'argument',
     examples: [
       { query: 'ceil(1.5)', output: '2.' },
       { query: 'ceil(1h)', output: '1h' },
@@ -258,6 +261,7 @@ export const math: readonly FunctionRow[] = [
     text: 'The number rounded down.',
     argumentsMin: 1,
     argumentsMax: 1,
+    gives: 'argument',
     examples: [
       { query: 'floor(-1.5)', output: '-2.' },
       { query: 'floor(null)', output: 'error({message:"floor: not a number",on:null})' },
@@ -270,6 +274,7 @@ export const math: readonly FunctionRow[] = [
     text: 'The nearest whole number, in SQL also with this many digits after the point; halves away from zero.',
     argumentsMin: 1,
     argumentsMax: 2,
+    gives: 'argument',
     sqlOnly: { pipeArgumentsMax: 1 },
     examples: [
       { query: 'round(2.5)', output: '3.' },
@@ -311,6 +316,7 @@ export const math: readonly FunctionRow[] = [
     text: 'The square root.',
     argumentsMin: 1,
     argumentsMax: 1,
+    gives: 'float64',
     examples: [
       { query: 'sqrt(2)', output: '1.4142135623730951' },
       { query: 'sqrt(-1.0)', output: 'NaN' },

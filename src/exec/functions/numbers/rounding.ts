@@ -148,6 +148,7 @@ export const rounding: readonly FunctionRow[] = [
     text: 'The number without its fraction, or cut after this many digits (before the point if negative).',
     argumentsMin: 1,
     argumentsMax: 2,
+    gives: 'argument',
     examples: [
       { query: 'trunc(-2.7)', output: '-2.' },
       { query: 'trunc(1234.5678,2)', output: '1234.56' },

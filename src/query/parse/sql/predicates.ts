@@ -95,6 +95,7 @@ const comparisons: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['==', 
 export const parseQuantified = (s: Scanner, left: Expr, op: BinaryOperator): Expr | undefined =>
   parseQuantifiedQuery(s, left, op) ?? parseQuantifiedList(s, left, op);
 
+const enclosedQuery = /\s*\(\s*(?:\(\s*)*(?:select|values|from|with)\b/iy;
 const listQuantifier = /(any|some|all)(?:\s*\(|\s+array\s*\[)/iy;
 const listOperators: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>([
   ...comparisons,
@@ -116,17 +117,33 @@ const parseQuantifiedList = (s: Scanner, left: Expr, op: BinaryOperator): Expr |
   const start = s.pos;
   const word = s.peekWord();
   s.pos += word.length;
-  const list = parseEnclosedList(s);
+  const list = parseEnclosedList(s, op);
   if (list !== undefined) return reduction(left, op, list, word.toLowerCase() === 'all', s.byte(s.pos));
   s.pos = start;
   return undefined;
 };
-/** A list in brackets, or `array[..]` without them. */
-const parseEnclosedList = (s: Scanner): Expr | undefined => {
+/** A list in brackets, its elements in them (of LIKE also a query or one pattern), or `array[..]` without them. */
+const parseEnclosedList = (s: Scanner, op: BinaryOperator): Expr | undefined => {
+  const start = s.byte(s.pos);
+  const isPattern = op.endsWith('like');
+  if (isPattern && isAhead(s, enclosedQuery)) {
+    const query = parseEnclosedQuery(s, '(', ')');
+    if (query !== undefined) return { kind: 'array-subquery', query, ofColumn: true, start, end: s.byte(s.pos) };
+  }
   const isEnclosed = s.takeNext('(');
   s.skip();
-  const list = isEnclosed ? parseExpr(s) : parsePostfixExpr(s);
-  return list !== undefined && (!isEnclosed || s.takeNext(')')) ? list : undefined;
+  if (!isEnclosed) return parsePostfixExpr(s);
+  const elems: Expr[] = [];
+  do {
+    s.skip();
+    const e = parseExpr(s);
+    if (e === undefined) return undefined;
+    elems.push(e);
+  } while (s.takeNext(','));
+  if (!s.takeNext(')')) return undefined;
+  const [only, another] = elems;
+  const isList = !another && !(isPattern && only!.kind === 'literal' && only.type === 'string');
+  return isList ? only : { kind: 'array', elems, start, end: s.byte(s.pos) };
 };
 const reduction = (left: Expr, op: BinaryOperator, list: Expr, all: boolean, end: number): CallExpr => {
   const span = { start: left.start, end };

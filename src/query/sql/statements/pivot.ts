@@ -28,7 +28,7 @@ import type {
 import { printExpr } from '../../print.ts';
 import { SqlColumns, substituted } from '../columns.ts';
 import { lowerSqlQuery } from '../queries.ts';
-import { clauseNames } from '../names.ts';
+import { clauseNames, meantIn } from '../names.ts';
 import { columnOf, nameNode, queryOf, subqueryTable } from '../nodes.ts';
 import { pivotedByRows } from './pivot-rows.ts';
 import { type LoweredTables, aliased, lowerTables } from '../tables.ts';
@@ -40,8 +40,12 @@ const columnsMax = 10_000;
 
 /** The table that PIVOT or UNPIVOT gives. */
 export const lowerPivot = (a: Analysis, e: SqlPivotTable | SqlUnpivotTable, flow: Flow): LoweredTables => {
-  const columns = new SqlColumns(a, lowerTables(a, e.source, flow), flow.scope);
-  const all = columns.all(e);
+  const source = lowerTables(a, e.source, flow);
+  const columns = new SqlColumns(a, source, flow.scope);
+  const all: Source = {
+    columns: columns.all(e),
+    meant: (name) => source.tables.flatMap((t) => meantIn(t, name) ?? [])[0],
+  };
   const open = e.kind === 'sql-pivot' ? openColumn(a, e, all, flow) : undefined;
   if (open && e.kind === 'sql-pivot')
     return aliased(
@@ -61,30 +65,35 @@ interface Column {
   readonly name: string;
   readonly expr: Expr;
 }
+/** All columns of the source, and which of them a name means. */
+interface Source {
+  readonly columns: readonly Column[];
+  readonly meant: (name: string) => string | undefined;
+}
 interface Cell {
   readonly name: string;
   readonly condition: Expr;
 }
 
 /** What PIVOT is made of, with the names of columns as the source has them. */
-const partsOf = (a: Analysis, given: SqlPivotTable, all: readonly Column[]) => {
+const partsOf = (a: Analysis, given: SqlPivotTable, all: Source) => {
   const known = <T>(e: T): T => withNames(e, all);
   const on = known(given.on);
   const using = known(given.using ?? [countOf({ start: given.start, end: given.end })]);
   const groups: readonly Column[] =
-    known(given.groupBy)?.map((expr) => ({ expr, name: a.nameOf(expr, true) })) ?? unused(all, [on, using]);
+    known(given.groupBy)?.map((expr) => ({ expr, name: a.nameOf(expr, true) })) ?? unused(all.columns, [on, using]);
   return { on, using, groups };
 };
 
 /** The only column of ON, if its values are known when the query runs and not before. */
-const openColumn = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow: Flow): Expr | undefined => {
+const openColumn = (a: Analysis, given: SqlPivotTable, all: Source, flow: Flow): Expr | undefined => {
   const [only, another] = partsOf(a, given, all).on;
   return only && !another && !only.values && a.sourcesKnown && !constantValues(a, only.expr, given, flow)
     ? only.expr
     : undefined;
 };
 
-const pivoted = (a: Analysis, given: SqlPivotTable, all: readonly Column[], flow: Flow): SqlSelect => {
+const pivoted = (a: Analysis, given: SqlPivotTable, all: Source, flow: Flow): SqlSelect => {
   const span = { start: given.start, end: given.end };
   const { on, using, groups } = partsOf(a, given, all);
   const cells = on.map((item) => cellsOf(a, item, given, flow));
@@ -226,7 +235,7 @@ const filtered = (a: Analysis, e: Expr, condition: Expr, flow: Flow): Expr =>
     ];
   });
 
-const unpivoted = (given: SqlUnpivotTable, all: readonly Column[], columns: SqlColumns): SqlSelect => {
+const unpivoted = (given: SqlUnpivotTable, all: Source, columns: SqlColumns): SqlSelect => {
   const span = { start: given.start, end: given.end };
   const items = given.items.flatMap(({ expr, as }) =>
     columns
@@ -244,7 +253,7 @@ const unpivoted = (given: SqlUnpivotTable, all: readonly Column[], columns: SqlC
     ...span,
     columns: [
       ...unused(
-        all,
+        all.columns,
         items.map((x) => x.expr),
       ).map((c) => columnOf(c.expr, c.name, span)),
       ...lists.map((elems, i) => columnOf(unnestOf({ kind: 'array', elems, ...span }, span), names[i].text, span)),
@@ -286,13 +295,10 @@ const unused = (all: readonly Column[], parts: unknown): readonly Column[] => {
   return all.filter((c) => !used.has(c.name));
 };
 /** Names of columns as the source has them. */
-const withNames = <T>(part: T, all: readonly Column[]): T =>
+const withNames = <T>(part: T, { columns, meant }: Source): T =>
   substituted(part, (e) => {
-    const found =
-      e.kind === 'id' && !all.some((c) => c.name === e.name)
-        ? all.find((c) => c.name.toLowerCase() === e.name.toLowerCase())
-        : undefined;
-    return found && [{ ...(e as IdExpr), name: found.name }];
+    const found = e.kind === 'id' && !columns.some((c) => c.name === e.name) ? meant(e.name) : undefined;
+    return found === undefined ? undefined : [{ ...(e as IdExpr), name: found }];
   });
 
 const textOf = (text: string, { start, end }: Span): Expr => ({ kind: 'literal', type: 'string', text, start, end });
