@@ -15,6 +15,7 @@ import { errorFunctions } from './errors.ts';
 import { integers } from './numbers/integers.ts';
 import { matchFunctions } from './texts/matches.ts';
 import { jsonChanges } from './texts/json-changes.ts';
+import { jsonShapes } from './texts/json-shapes.ts';
 import { jsonTables } from './texts/json-tables.ts';
 import { jsonFunctions } from './texts/json.ts';
 import { lambdas } from './lists/lambdas.ts';
@@ -92,6 +93,7 @@ export const functionTable: readonly FunctionRow[] = withSqlMeanings([
   ...bins,
   ...jsonFunctions,
   ...jsonChanges,
+  ...jsonShapes,
   ...jsonTables,
   ...uuids,
   ...spans,

@@ -122,7 +122,6 @@ export const foreignFunctions: Foreign = {
   to_string: 'v::string',
   to_int: 'v::int64',
   parse_json: 'parse_sup(s)',
-  from_json: 'parse_sup(s)',
   to_jsonb: 'to_json(v)',
   json_agg: 'json_group_array(v)',
   jsonb_agg: 'json_group_array(v)',

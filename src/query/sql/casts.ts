@@ -60,6 +60,29 @@ export const castTo = (
   written,
 });
 
+/** Functions that give JSON. */
+const makers: ReadonlySet<string> = new Set([
+  'array_to_json',
+  'json',
+  'json_array',
+  'json_deep_merge',
+  'json_extract',
+  'json_extract_path',
+  'json_insert',
+  'json_merge_patch',
+  'json_merge_patch_diff',
+  'json_normalize',
+  'json_object',
+  'json_quote',
+  'json_remove',
+  'json_replace',
+  'json_set',
+  'json_strip_nulls',
+  'json_structure',
+  'json_value',
+  'row_to_json',
+  'to_json',
+]);
 /** Functions whose results are dates. */
 const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
 /** The type of an expression as far as the query says it; undefined for columns and all else. */
@@ -74,6 +97,7 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
     return { kind: 'bit' };
   if (e.kind !== 'call') return undefined;
   if (e.name === 'make_time') return { kind: 'clock', digits: 6 };
+  if (makers.has(e.name)) return { kind: 'json' };
   return dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
 /** Functions that give bits of bits, and of numbers numbers. */

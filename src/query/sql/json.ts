@@ -3,33 +3,9 @@ import { types } from '../../vectors/type.ts';
 import { stringValue } from '../../vectors/value.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { callOf, literal } from '../plan/walk.ts';
-import { castTo } from './casts.ts';
+import { castTo, sqlTypeOf } from './casts.ts';
 
-/** Functions that give JSON. */
-const makers: ReadonlySet<string> = new Set([
-  'array_to_json',
-  'json',
-  'json_array',
-  'json_deep_merge',
-  'json_extract',
-  'json_extract_path',
-  'json_insert',
-  'json_merge_patch',
-  'json_merge_patch_diff',
-  'json_normalize',
-  'json_object',
-  'json_quote',
-  'json_remove',
-  'json_replace',
-  'json_set',
-  'json_strip_nulls',
-  'json_structure',
-  'json_value',
-  'row_to_json',
-  'to_json',
-]);
-const isJson = (e: PlanExpr): boolean =>
-  (e.kind === 'sqlCast' && e.type.kind === 'json') || (e.kind === 'call' && makers.has(e.name));
+const isJson = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'json';
 
 const text = (s: string): PlanExpr => literal(stringValue(s));
 /** The JSON of a value, shortly written; of null that of JSON. */

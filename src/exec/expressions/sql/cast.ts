@@ -55,6 +55,7 @@ import { onlyMember } from '../../../vectors/unions.ts';
 import { listsOf, mapsOf } from '../lists.ts';
 import { combine, overlay, tidy, truth, truthOf } from '../rows.ts';
 import { bitsAt, boolOfBits, bytesOfBits, numberOfBits } from './bits.ts';
+import { fieldsOfJson, holdsJson, listOfJson } from './json-parts.ts';
 import { entriesOfText, listOfText, rowOfText } from './nested-text.ts';
 import {
   knownText,
@@ -564,6 +565,10 @@ const toText = (v: FlatVector, { from }: SqlCast): Vector => {
 
 /** The cast of what is inside a value. */
 const withoutFrom = ({ from: _, ...cast }: SqlCast): SqlCast => ({ ...cast, inside: true });
+/** The cast of what is inside a text, which is JSON if this is. */
+const insideText = (cast: SqlCast, part: SqlType): SqlCast =>
+  isJson(cast) && holdsJson(part) ? { ...cast, inside: true } : withoutFrom(cast);
+const isJson = ({ from }: SqlCast): boolean => from?.kind === 'json';
 const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
   const start = v.offsets[0];
   const offsets = v.offsets.subarray(0, v.length + 1).map((o) => o - start);
@@ -628,27 +633,32 @@ const insides = <T>(
   return { parts: rows.flat(), offsets, bad, rows };
 };
 const listsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'list' }, cast: SqlCast): Vector => {
-  const { parts, offsets, bad, rows } = insides(v, listOfText);
+  const { parts, offsets, bad, rows } = insides(v, (text) =>
+    isJson(cast) ? listOfJson(text, type.element) : listOfText(text),
+  );
   const { length } = type;
   if (length !== undefined)
     rows.forEach((row, i) => {
       if (row.length !== length) bad[i] = 1;
     });
-  const items = tidy(castRows(nullableTexts(parts), type.element, withoutFrom(cast)));
+  const items = tidy(castRows(nullableTexts(parts), type.element, insideText(cast, type.element)));
   return settle(listsOf('array', offsets, items, v.length, modelType(type.element)), bad, v, type, cast);
 };
 const structsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
-  const names = new Set(type.fields.map((f) => f.name.toLowerCase()));
+  const byName = new Map(type.fields.map((f) => [f.name.toLowerCase(), f.type]));
   const { rows, bad } = insides(v, (text) => {
-    const entries = entriesOfText(text, ':') ?? byPlace(rowOfText(text), type);
-    // A name that the struct has not is a mistake.
-    return entries?.every(([name]) => name !== null && names.has(name.toLowerCase())) ? entries : undefined;
+    const entries = isJson(cast)
+      ? fieldsOfJson(text, (name) => byName.get(name.toLowerCase()))
+      : (entriesOfText(text, ':') ?? byPlace(rowOfText(text), type));
+    // A name that the struct has not is a mistake, but for an attempt to read JSON.
+    if (isJson(cast) && cast.failure === 'null') return entries;
+    return entries?.every(([name]) => name !== null && byName.has(name.toLowerCase())) ? entries : undefined;
   });
   const fields = type.fields.map((f): Field => {
     const texts = nullableTexts(
       rows.map((entries) => entries.find(([name]) => name!.toLowerCase() === f.name.toLowerCase())?.[1] ?? null),
     );
-    return { name: f.name, optional: false, values: tidy(castRows(texts, f.type, withoutFrom(cast))) };
+    return { name: f.name, optional: false, values: tidy(castRows(texts, f.type, insideText(cast, f.type))) };
   });
   return settle({ form: 'record', length: v.length, fields }, bad, v, type, cast);
 };
@@ -659,11 +669,12 @@ const byPlace = (
 ): readonly (readonly [string, string | null])[] | undefined =>
   row?.length === fields.length ? row.map((x, k) => [fields[k].name, x] as const) : undefined;
 const mapsOfTexts = (v: BytesVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {
-  const { parts, offsets, bad } = insides(v, (text) => entriesOfText(text, '='));
-  const inner = withoutFrom(cast);
+  const { parts, offsets, bad } = insides(v, (text) =>
+    isJson(cast) ? fieldsOfJson(text, () => type.value) : entriesOfText(text, '='),
+  );
   const model = modelType(type);
-  const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, inner);
-  const values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, inner);
+  const keys = castRows(nullableTexts(parts.map(([key]) => key)), type.key, withoutFrom(cast));
+  const values = castRows(nullableTexts(parts.map(([, value]) => value)), type.value, insideText(cast, type.value));
   markKeys(offsets, keys, bad);
   return model.kind === 'map'
     ? settle(mapsOf(offsets, keys, values, v.length, model), bad, v, type, cast)
