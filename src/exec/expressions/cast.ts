@@ -34,6 +34,7 @@ import {
   dataAt,
   flatten,
   gather,
+  emptyVector,
   noRows,
   range,
   take,
@@ -141,7 +142,7 @@ const castUnion = (v: FlatVector, type: UnionType): Vector => {
       length: v.length,
       tags: new Uint32Array(v.length).fill(tag),
       slots: range(0, v.length),
-      members: type.members.map((_, k) => (k === tag ? v : noRows)),
+      members: type.members.map((member, k) => (k === tag ? v : emptyVector(member))),
     };
   }
   return byRowType(v, (rows) => castUnion(flatten(rows), type));
