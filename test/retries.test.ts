@@ -68,6 +68,27 @@ describe('Idempotency-Key', () => {
     expect(await keys()).toBe('[1,2]');
   });
 
+  test('an upsert that had nothing to change is done: sent again it changes nothing, whatever has come since', async () => {
+    await service.ask('PUT', `/pool/${pool}`, { headers: json, body: JSON.stringify({ identity: [['k']] }) });
+    const upsert = (key: string): Promise<Answer> =>
+      post('branch/main?upsert=T&delete=gone', { 'idempotency-key': key }, '{"k":1,"gone":true}');
+    // Of an empty branch too.
+    const none = commitOf(await upsert('none'));
+    expect(none).toMatch(/^0x0+$/);
+    const two = commitOf(await load('{"k":2}'));
+    expect(commitOf(await upsert('two'))).toBe(two);
+    await load('{"k":1}');
+    for (const [key, commit] of Object.entries({ none, two })) {
+      expect(commitOf(await upsert(key))).toBe(commit);
+      expect(errorOf(await post('branch/main?upsert=T', { 'idempotency-key': key }, '{"k":9}'))[0]).toBe(422);
+    }
+    await restart();
+    for (const [key, commit] of Object.entries({ none, two })) expect(commitOf(await upsert(key))).toBe(commit);
+    expect(await keys()).toBe('[1,2]');
+    expect(commitOf(await upsert('three'))).not.toBe(two);
+    expect(await keys()).toBe('[2]');
+  });
+
   test('many of the same at once are one commit', async () => {
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, i) => load('{"k":7}', { 'idempotency-key': `k${i % 4}` })),

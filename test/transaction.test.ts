@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { bearer, lakeKey } from './iceberg/support.ts';
+import type { PoolFace } from '../src/lake/pool/pool.ts';
 import { startService, type TestService } from './support/server.ts';
 
 const json = { accept: 'application/json', 'content-type': 'application/json' };
@@ -80,6 +81,39 @@ test('a staged upsert is refused where the pool has another identity by then', a
   await identity(['id']);
   expect(await transact(service, [{ pool: 'p', load: [staged] }])).toMatchObject({ status: 200 });
   expect(await rows(service, 'from p | sort id')).toBe('{id:1,v:1}\n{id:2,v:1}');
+});
+
+test('an upsert is refused where the pool gets another identity between its preparation and its commit', async () => {
+  const service = await started();
+  await service.ask('POST', '/pool/p/branch/main', { body: '{id:1,v:2}{id:2,v:1}' });
+  await ask(service, 'PUT', '/pool/p', { identity: [['id']] });
+  const face = service.lake.pool('p') as PoolFace;
+  const { prepareRewrite } = face;
+  face.prepareRewrite = async (terms, prepare) => {
+    const prepared = await prepareRewrite.call(face, terms, prepare);
+    await ask(service, 'PUT', '/pool/p', { identity: [['v']] });
+    return prepared;
+  };
+  const refusal = 'upsert: its records were read by the identity [["id"]], and pool p has [["v"]] by now';
+  const staged = await stage(service, 'p', '{id:1,v:1}', '&upsert=T');
+  expect((await transact(service, [{ pool: 'p', load: [staged] }])).answer).toMatchObject({
+    error: expect.stringContaining(refusal) as unknown,
+  });
+  await ask(service, 'PUT', '/pool/p', { identity: [['id']] });
+  expect(await ask(service, 'POST', '/pool/p/branch/main?upsert=T', { id: 1, v: 1 })).toMatchObject({
+    status: 409,
+    answer: { error: expect.stringContaining(refusal) as unknown },
+  });
+  await ask(service, 'PUT', '/pool/p', { identity: [['id']] });
+  // A shipper is to send it again.
+  const { body } = await service.ask('POST', '/p/_bulk', { body: '{"index":{"_id":"7"}}\n{"v":1}\n' });
+  expect(JSON.parse(body)).toMatchObject({
+    items: [
+      { index: { status: 503, error: { reason: expect.stringContaining(`send it again: ${refusal}`) as unknown } } },
+    ],
+  });
+  expect(await rows(service, 'from p')).toBe('{id:1,v:2}\n{id:2,v:1}');
+  face.prepareRewrite = prepareRewrite;
 });
 
 test('staged loads, deletes, updates, upserts and merges are commits of one transaction', async () => {

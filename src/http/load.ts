@@ -58,11 +58,14 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
       if (!upsert) return pool.load(branch, outcome.objects, noted);
       const keys = [...outcome.objects, ...(outcome.gone ?? [])];
       return await pool
-        .upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), noted)
+        .upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), {
+          ...noted,
+          terms: { ...noted.terms, identity: upsert.identity },
+        })
         .catch((error: unknown) => {
           // What was to go is gone: sent again, it is done as well. A condition needs a commit that looks at it.
           if (!isEmpty(error) || noted.terms?.ifTip !== undefined) throw error;
-          return { commit: pool.tip(branch) };
+          return pool.unchanged(branch, noted.terms?.retry);
         });
     };
     return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));

@@ -151,9 +151,13 @@ export interface TipTerms {
   readonly ifTip?: readonly Id[];
   readonly by?: 'writer';
 }
-/** `retry`: the commit is known under this key from then on. */
+/**
+ * `retry`: the commit is known under this key from then on. `identity`: what records were told apart by when the commit
+ * was prepared; none: []. @throws upsert-identity-other where the pool has another one by then
+ */
 export interface CommitTerms extends TipTerms {
   readonly retry?: Retry;
+  readonly identity?: Identity;
 }
 /**
  * Digests, 64 hexadecimal digits each: of the key and whose it is, of what is asked, and of the body with what says how
@@ -504,6 +508,11 @@ export interface Pool {
     prepare: PrepareRewrite,
     note?: CommitNote,
   ): Promise<CommitResult>;
+  /**
+   * For a request that had nothing to change: where the branch is. Its key is on disk then, so that sent again it is
+   * done, whatever has come since. @throws branch-not-found
+   */
+  unchanged(branch: string, retry?: Retry): Promise<CommitResult>;
   /**
    * Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as
    * `vectors()` does.

@@ -136,17 +136,8 @@ class Workers implements WorkerPool {
   }
 
   prepareUpsert(keys: readonly ObjectMeta[], identity: Identity): PrepareRewrite {
-    return (snapshot) => {
-      // Which record of a body counts was decided by it: another one may have come since, also while a load was staged.
-      const { name: pool, identity: now = [] } = snapshot.pool;
-      if (JSON.stringify(now) !== JSON.stringify(identity))
-        throw new LakeError('upsert-identity-other', {
-          pool,
-          read: JSON.stringify(identity),
-          now: JSON.stringify(now),
-        });
-      return this.scheduler.rewrite({ kind: 'upsert', keys, identity, pool: layoutOf(snapshot.pool) }, snapshot);
-    };
+    return (snapshot) =>
+      this.scheduler.rewrite({ kind: 'upsert', keys, identity, pool: layoutOf(snapshot.pool) }, snapshot);
   }
 
   prepareBulk(operations: BulkOperations, tell: (results: BulkResults) => void): PrepareRewrite {

@@ -3,7 +3,7 @@
  * itself. A pool that refuses its records, or whose commit fails, fails alone.
  */
 import { LakeError } from '../../errors.ts';
-import type { CommitNote, CommitResult, CommitTerms, Id, Pool } from '../../lake/lake.types.ts';
+import type { CommitNote, CommitResult, CommitTerms, Id, Identity, Pool } from '../../lake/lake.types.ts';
 import type { IngestRequest, PoolReply, Protocol, Told } from '../../workers/ingest/ingest.types.ts';
 import type { BulkOperations, BulkResults } from '../../workers/ingest/bulk-results.ts';
 import { noteCommit } from '../access/audit.ts';
@@ -66,7 +66,7 @@ export const takeBody = async <P extends Protocol>(
         return loads.signal;
       },
       target: (name) => loads.begin(name, time),
-      ...(byId && { identity: (name: string) => identityField(checkIngestPool(call, name)) }),
+      ...(byId && { identity: (name: string) => loads.identityField(name) }),
     });
     const key = bodyKeyOf(call, digest, isKnown(told));
     const taken = new Map<string, PoolTaken>();
@@ -93,13 +93,6 @@ export const checkAllTaken = ({ pools }: Pick<Taken<Protocol>, 'pools'>): void =
   for (const taken of pools.values()) if ('error' in taken) throw taken.error;
 };
 
-/** The only field, at the top of records, of a pool's identity. */
-const identityField = (pool: Pool | undefined): string | null | undefined => {
-  if (!pool) return undefined;
-  const [path = [], ...others] = pool.config.identity ?? [];
-  return path.length === 1 && others.length === 0 ? path[0] : null;
-};
-
 /** How the records of a pool are committed. */
 interface CommitTold {
   readonly note: CommitNote;
@@ -110,6 +103,8 @@ interface CommitTold {
 class BodyLoads {
   private readonly call: Call;
   private readonly loads = new Map<string, { readonly pool: Pool; readonly run: LoadRun }>();
+  /** What items by an id were read by, in pools that were there. */
+  private readonly identities = new Map<string, Identity>();
   private controller: AbortController | undefined;
   /** It is to end: by a request, or since the client went away. */
   private stopped: { readonly reason?: LakeError } | undefined;
@@ -147,6 +142,19 @@ class BodyLoads {
     const run = { unblock: undefined };
     const { body, whole, begun } = loadBody(request.raw, { idleMsMax, pace, held, run, sent, told });
     return { body, ...(whole && { whole }), ...(begun && { begun }), client: pace };
+  }
+
+  /**
+   * The only field, at the top of records, of a pool's identity; null: it has another one or none; undefined: there is no
+   * such pool.
+   */
+  identityField(name: string): string | null | undefined {
+    const pool = checkIngestPool(this.call, name);
+    if (!pool) return undefined;
+    const { identity = [] } = pool.config;
+    this.identities.set(name, identity);
+    const [path = [], ...others] = identity;
+    return path.length === 1 && others.length === 0 ? path[0] : null;
   }
 
   /** A load into a pool begins. @throws why the pool takes none */
@@ -188,7 +196,9 @@ class BodyLoads {
     const told: { results?: BulkResults } = {};
     try {
       const make = async (terms: CommitTerms): Promise<Id> => {
-        const noted = { ...note, terms };
+        // Records that go nowhere by their ids are added, whatever the pool's identity.
+        const identity = field === undefined ? undefined : this.identities.get(name);
+        const noted = { ...note, terms: { ...terms, ...(identity && { identity }) } };
         const commit = (): Promise<CommitResult> =>
           field === undefined
             ? pool.load(branch, reply.objects, noted)
@@ -212,8 +222,9 @@ class BodyLoads {
       audit?.changed({ pool: pool.config.id, branch, commit });
       return { commit, ...told };
     } catch (error) {
-      run.rejected(error);
-      return { error };
+      const fault = again(error);
+      run.rejected(fault);
+      return { error: fault };
     }
   }
   /** @throws bulk-retry */
@@ -229,10 +240,16 @@ class BodyLoads {
     return pool.upsert(branch, [], service.workers.prepareBulk(operations, tell), noted).catch((error: unknown) => {
       if (!(error instanceof LakeError && error.code === 'transaction-empty')) throw error;
       // Nothing had to be changed.
-      return { commit: pool.tip(branch) };
+      return pool.unchanged(branch);
     });
   }
   rejected(error: unknown): void {
     for (const { run } of this.loads.values()) run.rejected(error);
   }
 }
+
+/** A shipper drops what is a conflict: what was read by another identity it is to send again. */
+const again = (error: unknown): unknown =>
+  error instanceof LakeError && error.code === 'upsert-identity-other'
+    ? new LakeError('shipment-again', { fault: error.message }, { cause: error })
+    : error;

@@ -116,7 +116,9 @@ const changeOf = (
     if (taken.loads.length > 1 || fields.delete || fields.update)
       throw new LakeError('transaction-commit', { given: 'a staged upsert with others' }, { within: label });
     const prepare = service.workers.prepareUpsert([...upsert.objects, ...upsert.gone], upsert.identity);
-    return { ...change, note, what: 'rewrite', cause: 'upsert', brings, prepare };
+    const { identity } = upsert;
+    const told = { ...note, terms: { ...terms, identity } };
+    return { ...change, note: told, what: 'rewrite', cause: 'upsert', brings, prepare };
   }
   if (fields.delete?.where) {
     const prepare = service.workers.prepareDelete(fields.delete.where, visible, warn);

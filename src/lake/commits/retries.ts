@@ -1,6 +1,7 @@
 /**
  * Which requests have made their commit: a request that is sent again under the same key gets the commit of the first
- * time. A row is written in the transaction of its commit, so that either both are there after a crash or neither.
+ * time. A row is written in the transaction of its commit, so that either both are there after a crash or neither. A
+ * request that had nothing to change has a row too, with the commit that its branch was at.
  *
  * Two rows a key: `k` and the key, with what was asked and the commit; `t`, the time and the key, by which rows that
  * are too old are found, with the body's digest and the branch. Each commit with a key takes some that are too old

@@ -35,6 +35,7 @@ import type {
   PrepareRewrite,
   Preview,
   PreviewAsked,
+  Retry,
   Snapshot,
   TagRecord,
   TipTerms,
@@ -262,8 +263,12 @@ export class PoolFace implements Pool {
     note: CommitNote = {},
   ): Promise<CommitResult> {
     // Each has to see what the one before it added: side by side all but one would be prepared for nothing.
-    const task = { branch, cause: 'upsert', vectors: false, brings: objects } as const;
+    const { identity } = note.terms ?? {};
+    const task = { branch, cause: 'upsert', vectors: false, brings: objects, identity } as const;
     return inLine([this.place(branch)], () => this.rewrite(task, prepare, note));
+  }
+  async unchanged(branch: string, retry?: Retry): Promise<CommitResult> {
+    return { commit: retry ? await this.store.keepKey(branch, retry) : this.tip(branch) };
   }
   /**
    * Side by side with others until one of them was faster, then one after the other: of many changes of the same

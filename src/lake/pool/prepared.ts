@@ -1,8 +1,9 @@
 /** Work on a branch that was prepared outside of its pool's queue, for a job of its own or as part of a transaction. */
 import { LakeError } from '../../errors.ts';
 import type { PartTask, RewriteCause } from '../../../machines/pool.events.ts';
+import { checkIdentity } from '../commits/identity-check.ts';
 import { base62 } from '../ksuid.ts';
-import type { Id, ObjectMeta, PrepareRewrite, Snapshot } from '../lake.types.ts';
+import type { Id, Identity, ObjectMeta, PrepareRewrite, Snapshot } from '../lake.types.ts';
 import type { ObjectList } from '../objects/list.ts';
 import type { PoolStore } from './store.ts';
 
@@ -24,16 +25,18 @@ export interface RewriteTerms {
   readonly wanted?: readonly Id[];
   /** Come with it, whatever is prepared. */
   readonly brings?: readonly ObjectMeta[];
+  /** Which record of a body counts was decided by it: another one may have come since, also while a load was staged. */
+  readonly identity?: Identity | undefined;
 }
 interface Opening {
   readonly store: PoolStore;
   open(commit: Id): Promise<{ readonly snapshot: Snapshot; readonly list: ObjectList }>;
 }
 
-/** Prepares a rewrite on what the branch has now. @throws transaction-empty, object-not-found */
+/** Prepares a rewrite on what the branch has now. @throws transaction-empty, object-not-found, upsert-identity-other */
 export const prepareRewrite = async (
   { store, open }: Opening,
-  { branch, cause, vectors, wanted = [], brings = [] }: RewriteTerms,
+  { branch, cause, vectors, wanted = [], brings = [], identity }: RewriteTerms,
   prepare: PrepareRewrite,
 ): Promise<Prepared> => {
   const { snapshot, list } = await open(store.branch(branch).commit);
@@ -41,6 +44,8 @@ export const prepareRewrite = async (
     snapshot.release();
   };
   try {
+    // Nothing is prepared in vain, or found to have nothing to change; its commit looks again.
+    if (identity) checkIdentity(store.config, identity);
     for (const id of wanted) mustHave(store, list, id);
     const { removes, adds, parts } = await prepare(snapshot);
     const objects = [...adds, ...brings];

@@ -20,9 +20,11 @@ import type {
   CommitNote,
   Draws,
   Id,
+  Identity,
   LakeEvent,
   LakeFact,
   ObjectMeta,
+  Retry,
   PoolConfig,
 } from '../lake.types.ts';
 import type { Feed } from '../feed.ts';
@@ -34,6 +36,7 @@ import {
   decodeBranch,
   decodeCommit,
   decodeObject,
+  decodePool,
   encodeBranch,
   encodeCommit,
   encodeObject,
@@ -42,6 +45,7 @@ import {
 } from '../tables/rows.ts';
 import { PackIndex } from '../objects/packs.ts';
 import { isVacuumed, type SnapshotCache } from '../commits/snapshot.ts';
+import { checkIdentity } from '../commits/identity-check.ts';
 import type { Retries } from '../commits/retries.ts';
 import { type Change, type Tables, rowMissing } from '../tables/tables.ts';
 import { protectionVersion } from '../tables/versions.ts';
@@ -360,6 +364,7 @@ export class PoolStore {
       check: () => {
         this.checkPool();
         for (const tip of tips.values()) this.checkTip(tip.before, tip.key);
+        for (const { note } of commits) this.checkIdentity(note.terms?.identity);
       },
       rows: () => {
         const rows: Change[] = [];
@@ -611,6 +616,23 @@ export class PoolStore {
     return { commit, events };
   }
 
+  /** Keeps the key of a request that had nothing to change, with the commit that the branch is at. */
+  async keepKey(name: string, retry: Retry): Promise<Id> {
+    let commit = zeroId;
+    await this.stores.tables.write(
+      () => {
+        const branch = this.branch(name);
+        commit = branch.commit;
+        return this.stores.retries?.changes(retry, commit, { key: this.keyOf(name), branch }) ?? [];
+      },
+      () => {
+        this.checkPool();
+        this.branch(name);
+      },
+    );
+    return commit;
+  }
+
   /** Protects a branch like this; where it is so already nothing is written. */
   async protect(name: string, protection: Protection): Promise<Pick<MadeCommit, 'events'>> {
     const before = this.branch(name);
@@ -638,6 +660,11 @@ export class PoolStore {
   checkPool(): void {
     if (this.deleted || !this.stores.tables.has('pools', this.poolKey))
       throw new LakeError('pool-not-found', { pool: this.config.name });
+  }
+  /** By the rows, which have a change of the pool before its face does. @throws upsert-identity-other */
+  private checkIdentity(read: Identity | undefined): void {
+    const payload = read && this.stores.tables.get('pools', this.poolKey);
+    if (payload) checkIdentity(decodePool(this.poolId, payload), read);
   }
   private checkTip(expected: BranchRecord, key = branchKey(this.poolId, expected.name)): void {
     const payload = this.stores.tables.get('branches', key);

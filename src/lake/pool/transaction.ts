@@ -174,8 +174,8 @@ const preparedOf = async (
       return { task, objects, written: [], release: () => undefined };
     }
     case 'rewrite': {
-      const { cause, brings, prepare } = change;
-      return face.prepareRewrite({ branch, cause, vectors: false, brings }, prepare);
+      const { cause, brings, prepare, note } = change;
+      return face.prepareRewrite({ branch, cause, vectors: false, brings, identity: note.terms?.identity }, prepare);
     }
     case 'merge': {
       const combination = { kind: 'merge', target: branch, child: change.child } as const;

@@ -283,7 +283,8 @@ class Rebuilder {
     const commits = new Set(this.tables.keys('commits').map((key) => key.toString('hex', 20)));
     const gone = this.tables
       .rows('retries', { prefix: Buffer.from('k') })
-      .filter(({ payload }) => !commits.has(payload.toString('hex', payload.length - 20)));
+      .map(({ key, payload }) => ({ key, commit: payload.toString('hex', payload.length - 20) }))
+      .filter(({ commit }) => commit !== zeroId && !commits.has(commit));
     await this.drop(
       'retries',
       gone.map(({ key }) => key),
