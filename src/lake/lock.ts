@@ -105,8 +105,8 @@ export const makeFolder = (directory: string): void => {
   }
   for (const folder of missing.reverse()) syncFolder(dirname(folder));
 };
-/** Another process may make it at the same time. */
-const makeOne = (folder: string): void => {
+/** A folder in one that is there. Another process may make it at the same time. */
+export const makeOne = (folder: string): void => {
   try {
     mkdirSync(folder);
   } catch (error) {

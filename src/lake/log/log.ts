@@ -9,7 +9,7 @@
  *   the next one.
  * - Behind a write that failed the same place is written again.
  */
-import { closeSync, constants, mkdirSync, openSync, rmSync, statSync, write, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, rmSync, statSync, write, writeSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { killing, killPoint } from '../kill-points.ts';
@@ -117,6 +117,7 @@ export class Log {
    * fault, and there is no such record then.
    */
   writeSync(): void {
+    this.check();
     const { record, digest, at } = this.sealed();
     try {
       for (let done = 0; done < record.length; )
@@ -129,6 +130,7 @@ export class Log {
   }
   /** The same in a thread of the system's pool, in the next segment if need be. */
   async write(): Promise<void> {
+    this.check();
     if (!this.fits()) await this.begin();
     const { record, digest, at } = this.sealed();
     try {
@@ -138,6 +140,24 @@ export class Log {
       throw fault;
     }
     this.written(digest, at, record.length);
+  }
+
+  /**
+   * Why nothing that is written counts; undefined: it does. What is open follows a folder that is moved or removed; data
+   * objects do not: they are made by their paths, in what is there by then.
+   */
+  moved(): string | undefined {
+    const { directory } = this.options;
+    const own = fstatSync(this.segment.fd, { bigint: true });
+    const there = statSync(segmentPath(directory, this.segment.number), { bigint: true, throwIfNoEntry: false });
+    return there?.ino === own.ino && there.dev === own.dev
+      ? undefined
+      : `the folder ${directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
+  }
+  /** @throws why what is written would be in no lake */
+  private check(): void {
+    const moved = this.moved();
+    if (moved !== undefined) throw new Error(moved);
   }
 
   /** The record, with its segment's head if it is the first one there. */

@@ -13,7 +13,7 @@ import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync }
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
-import { makeFolder } from '../lock.ts';
+import { makeFolder, makeOne } from '../lock.ts';
 import { killPoint } from '../kill-points.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
 
@@ -100,7 +100,9 @@ class ObjectFolder implements ObjectStore {
     const folder = this.folder(id);
     const path = join(folder, id);
     try {
-      mkdirSync(folder, { recursive: true });
+      // Never the root: where it is gone the lake was moved, and nothing is begun in its place.
+      if (this.durable) makeOne(folder);
+      else mkdirSync(folder, { recursive: true });
       const fd = this.withDescriptor(() => openSync(path, 'wx'));
       if (this.durable) killPoint('object: created');
       return new FileSink({

@@ -226,9 +226,9 @@ export class Environment {
     }
   }
 
-  /** Bytes of its file. */
+  /** Bytes of its file; 0 where somebody removed it. */
   fileBytes(): number {
-    return statSync(join(this.directory, 'data.mdb')).size;
+    return statSync(join(this.directory, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
   }
   /** Bytes of the pages that hold rows; the rest of the file is free for later ones. */
   usedBytes(): number {

@@ -536,11 +536,11 @@ export class Tables {
     this.applied?.();
   }
 
-  /** Why there is no room for a transaction; undefined if there is. */
+  /** Why a transaction would be refused, for want of room or of its folder; undefined if it would not. */
   full(): string | undefined {
     try {
       this.environment.checkRoom();
-      return undefined;
+      return this.log?.moved();
     } catch (fault) {
       return (fault as Error).message;
     }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   truncateSync,
@@ -395,5 +396,38 @@ describe('things in the places of files', { timeout: 180_000 }, () => {
     else execFileSync('mkfifo', [path]);
     expect((await failure(openTestLake({ directory }))).text).toMatch(/log\/0000000\d, byte 0: it is no file/);
     expect((await check(directory)).faults.join()).toMatch(/log\/0000000\d, byte 0: it is no file/);
+  });
+});
+
+describe('a folder that is moved away while it is open', () => {
+  test.each(['moved', 'replaced by another lake', 'removed'])('%s: nothing is acknowledged any more', async (what) => {
+    const directory = await made();
+    const lake = await openTestLake({ directory, report: () => undefined });
+    expect(lake.full()).toBeUndefined();
+    const elsewhere = join(await temporaryDirectory(), 'lake');
+    if (what === 'removed') rmSync(directory, { recursive: true });
+    else renameSync(directory, elsewhere);
+    if (what.startsWith('replaced')) cpSync(await made(), directory, { recursive: true });
+    const why = `the folder ${directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
+    expect(lake.full()).toBe(why);
+    expect(await failure(lake.pool('p').load('main', [inlineObject(20)]))).toMatchObject({
+      code: 'lake-failed',
+      status: 503,
+      text: `lake is read-only: storage failed: ${why}`,
+    });
+    expect(lake.status()).toEqual({ state: 'failed', reason: why });
+    expect(await keysAt(lake, 'p', 'main')).toEqual(all);
+    await lake.close();
+    if (what !== 'removed') expect(await keysIn(elsewhere)).toEqual(all);
+    // Nothing was begun where it was, nor done to what is there now.
+    if (what.startsWith('replaced')) expect((await check(directory)).faults).toEqual([]);
+    else expect(existsSync(directory)).toBe(false);
+  });
+  test('a data object begins no folder in its place', async () => {
+    const directory = await made();
+    const objects = openObjects(directory);
+    rmSync(directory, { recursive: true });
+    expect((await failure(objects.put(inlineObject(1).id, Uint8Array.of(1)))).code).toBe('object-unwritten');
+    expect(existsSync(directory)).toBe(false);
   });
 });
