@@ -39,6 +39,8 @@ const roomyBits = (size: number): number => Math.max(1, bitsOf(size + 1));
  * again and again.
  */
 const growBits = 2;
+/** In the one word that is left no more columns have room: of 1,000 columns the first ones are not tried one by one. */
+const behindMax = Math.floor(wordBits / (roomyBits(1) + growBits));
 const maskOf = (bits: number): number => (bits === wordBits ? none : (1 << bits) - 1);
 
 /** The places of columns of these sizes, of which the first `before` have none. */
@@ -49,7 +51,7 @@ const layoutOf = (sizes: readonly number[], before = 0): Layout => {
   const largestFirst = bits.map((_, k) => k).sort((x, y) => bits[y] - bits[x]);
   for (const k of largestFirst) {
     const word = free[0] >= free[1] ? 0 : 1;
-    if (free[word] < bits[k]) return layoutOf(sizes, before === 0 ? 2 : before + 1);
+    if (free[word] < bits[k]) return layoutOf(sizes, before === 0 ? Math.max(2, sizes.length - behindMax) : before + 1);
     free[word] -= bits[k];
     members[word].push(k);
   }
