@@ -160,9 +160,10 @@ export const optionsText = (command: string, rows: readonly OptionRow[]): string
     (row) =>
       `  ${left(row).padEnd(width)}${row.text}${row.type === 'switch' && row.fallback === 'false' ? '' : row.fallback ? ` (default ${row.fallback})` : ''}`,
   );
-  const note = rows.some((row) => row.environment)
-    ? ['', `Options can come from the environment too: -${rows[0]!.name} is ${environmentName(rows[0]!.name)}.`]
-    : [];
+  const outside = rows.filter((row) => row.environment);
+  const example = outside[0] && `-${outside[0].name} is ${environmentName(outside[0].name)}`;
+  const which = outside.length === rows.length ? 'Options' : 'Some options';
+  const note = example ? ['', `${which} can come from the environment too: ${example}.`] : [];
   return [`usage: lake ${command}${rows.length > 0 ? ' [OPTION ...]' : ''}${usage}`, '', ...lines, ...note, ''].join(
     '\n',
   );

@@ -13,6 +13,8 @@ export type ListenAddress =
 
 /** Its owner alone, unless the option says more. */
 const ownerOnly = 0o600;
+/** Longer paths of sockets are cut by the system (sun_path of unix(7), which ends with a zero). */
+const pathBytesMax = 107;
 /** The first descriptor of those that systemd passes on (sd_listen_fds(3)). */
 const firstPassed = 3;
 
@@ -22,6 +24,8 @@ export const parseListen = (text: string): ListenAddress => {
   if (text.startsWith('unix:')) {
     const [, path = '', mode] = /^unix:(.*?)(?:\?mode=([^?]*))?$/s.exec(text)!;
     if (path === '') throw bad('unix:PATH, with ?mode=660 behind it for others than the owner');
+    if (Buffer.byteLength(path) > pathBytesMax)
+      throw bad(`a path of at most ${pathBytesMax} bytes, as the system has it`);
     if (mode !== undefined && !/^0?[0-7]{3}$/.test(mode)) throw bad('a mode of three octal digits, such as 660');
     return { kind: 'unix', path, mode: mode === undefined ? ownerOnly : parseInt(mode, 8) };
   }

@@ -11,7 +11,8 @@ import {
   parseOptions,
 } from '../../src/config/options.ts';
 import { parseServe } from '../../src/config/serve.ts';
-import { keyOptions, queryOptions, serveOptions } from '../../src/config/tables.ts';
+import { parseListen } from '../../src/config/listen.ts';
+import { keyOptions, loadOptions, queryOptions, serveOptions } from '../../src/config/tables.ts';
 
 const fault = (argv: readonly string[], environment: Readonly<Record<string, string>> = {}): string => {
   try {
@@ -91,6 +92,12 @@ describe('flags of lake serve', () => {
     expect(fault(['-l', 'h:70000'])).toBe(
       'bad value for -l: "h:70000" (HOST:PORT with a port of 0 to 65535, or unix:PATH)',
     );
+    // A longer one would be cut by the system, and be another file.
+    const path = `/run/${'x'.repeat(102)}`;
+    expect(parseListen(`unix:${path}?mode=660`)).toMatchObject({ path });
+    expect(fault(['-l', `unix:${path}y`])).toBe(
+      `bad value for -l: "unix:${path}y" (a path of at most 107 bytes, as the system has it)`,
+    );
     expect(fault(['-log.level', 'loud'])).toBe(
       'bad value for -log.level: "loud" (one of trace, debug, info, warn, error, fatal, silent)',
     );
@@ -122,6 +129,9 @@ describe('flags of lake serve', () => {
   });
   test('-h asks for help, whatever else is there', () => {
     expect(parseServe(['-h'])).toEqual({ help: optionsText('serve', serveOptions) });
+    // The example is an option of which it is true.
+    expect(optionsText('serve', serveOptions)).toContain('come from the environment too: -lake is LAKE_LAKE.');
+    expect(optionsText('load', loadOptions)).toContain('come from the environment too: -token is LAKE_TOKEN.');
     expect(parseFsck(['--help'])).toMatchObject({ help: expect.stringContaining('usage: lake fsck') as string });
   });
 });

@@ -208,7 +208,14 @@ const bound = async (server: Server, address: ListenAddress): Promise<void> => {
   else if (address.kind === 'unix') server.listen({ path: address.path });
   else server.listen({ fd: address.descriptor });
   await listening;
-  if (address.kind === 'unix') chmodSync(address.path, address.mode);
+  if (address.kind !== 'unix') return;
+  try {
+    chmodSync(address.path, address.mode);
+  } catch (error) {
+    // What listens keeps the process alive.
+    server.close();
+    throw error;
+  }
 };
 
 /** Removes the socket of a service that was killed. Another's that still listens is left, and so is any other file. */
