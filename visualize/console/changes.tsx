@@ -1,6 +1,7 @@
 /** Changes to a pool: each with what it would do, and its request as a line to copy. */
 import { useEffect, useState } from 'preact/hooks';
 import type { BranchInfo, PoolInfo, Preview } from '../../src/client/client.ts';
+import { BranchOptions } from './branch-options.tsx';
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
@@ -10,7 +11,7 @@ import { Busy, CopyLine, Dialog, Fault, Field, Id, Name, Told } from './parts.ts
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
-import { bytes, count, counted, shortId, visible, visibleName } from './text.ts';
+import { bytes, count, counted, shortId, visible } from './text.ts';
 
 /** What all dialogs of changes are given: where the change is made, and how the dialog closes. */
 export interface ChangeProps {
@@ -104,11 +105,7 @@ export const BranchField = ({
           onChange(e.currentTarget.value);
         }}
       >
-        {all.map(({ name }) => (
-          <option key={name} value={name}>
-            {visibleName(name, 100)}
-          </option>
-        ))}
+        <BranchOptions all={all} chosen={value} max={100} />
       </select>
     )}
   </Field>

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
 import { base62, newId } from '../../../src/lake/ksuid.ts';
+import { offeredOf } from '../../../visualize/console/branch-options.tsx';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
@@ -11,6 +12,15 @@ import { type LaneRow, Lanes, lineThrough } from '../../../visualize/console/lan
 import { ago, bytes, duration, idPieces, visible, visibleName, withShortIds } from '../../../visualize/console/text.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
 import { randomOf } from '../../support/random.ts';
+
+test('of very many branches a list offers the first ones, and the one that is chosen', () => {
+  const named = (n: number): readonly { readonly name: string }[] =>
+    Array.from({ length: n }, (_, i) => ({ name: `b${i}` }));
+  expect(offeredOf(named(500), 'b499')).toEqual({ offered: named(500), rest: 0 });
+  expect(offeredOf(named(100_000), 'b3')).toEqual({ offered: named(500), rest: 99_500 });
+  expect(offeredOf(named(100_000), 'b70000')).toEqual({ offered: [{ name: 'b70000' }, ...named(500)], rest: 99_499 });
+  expect(offeredOf(named(100_000), undefined)).toEqual({ offered: named(500), rest: 99_500 });
+});
 
 describe('lanes', () => {
   const lanesOf = (text: string, trunk?: string): readonly LaneRow[] => {

@@ -1,4 +1,5 @@
 /** Where files are loaded: a branch of a pool, or a new pool with its name, key and order. */
+import { BranchOptions } from '../branch-options.tsx';
 import { Field } from '../parts.tsx';
 import { OrderField } from '../pool/dialogs.tsx';
 import { visibleName } from '../text.ts';
@@ -41,11 +42,7 @@ export const Target = ({ plan }: { readonly plan: LoadPlan }) => (
               plan.branch.value = e.currentTarget.value;
             }}
           >
-            {plan.branches.map((b) => (
-              <option key={b.name} value={b.name}>
-                {visibleName(b.name, 80)}
-              </option>
-            ))}
+            <BranchOptions all={plan.branches} chosen={plan.branch.value} max={80} />
           </select>
         )}
       </Field>

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { BranchInfo, GraphCommit, PoolInfo, RevisionSums } from '../../../src/client/client.ts';
 import { AddData } from '../add-data/dialog.tsx';
+import { BranchOptions } from '../branch-options.tsx';
 import { CommitDetails, Commits } from '../commits.tsx';
 import { type Compared, Differences } from '../diff/view.tsx';
 import { useDrop } from '../../shared/drop.ts';
@@ -328,11 +329,7 @@ const ShownBranch = ({
       }}
     >
       {isCommit && !tag && <option value="">at {shortId(at!)}</option>}
-      {all.map((b) => (
-        <option key={b.name} value={b.name}>
-          {visibleName(b.name, 100)}
-        </option>
-      ))}
+      <BranchOptions all={all} chosen={branch?.name} max={100} />
       {tags(pool).length > 0 && (
         <optgroup label="Tags">
           {tags(pool)

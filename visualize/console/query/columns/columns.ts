@@ -90,18 +90,26 @@ const note = (node: Node, type: Type): void => {
   }
   node.types.set(typeText(type), type);
   if (value.kind !== 'record') return;
-  const known = new Set(node.order);
-  value.fields.forEach((field, i) => {
-    let child = node.fields.get(field.name);
-    if (!child) {
-      child = nodeAt([...node.path, field.name]);
-      node.fields.set(field.name, child);
-      // Before the next field that others have too; what only this type has goes to the end.
-      const next = value.fields.slice(i + 1).find(({ name }) => known.has(name));
-      node.order.splice(next ? node.order.indexOf(next.name) : node.order.length, 0, field.name);
+  node.order = orderWith(node.order, value.fields);
+  for (const { name, type: own } of value.fields) {
+    let child = node.fields.get(name);
+    if (!child) node.fields.set(name, (child = nodeAt([...node.path, name])));
+    note(child, own);
+  }
+};
+/** The names with those of another type: each before the next that both have; what comes behind all of these goes to the end. */
+const orderWith = (order: readonly string[], fields: readonly { readonly name: string }[]): string[] => {
+  const known = new Set(order);
+  const before = new Map<string, string[]>();
+  let fresh: string[] = [];
+  for (const { name } of fields) {
+    if (!known.has(name)) fresh.push(name);
+    else if (fresh.length > 0) {
+      before.set(name, fresh);
+      fresh = [];
     }
-    note(child, field.type);
-  });
+  }
+  return [...(before.size === 0 ? order : order.flatMap((name) => [...(before.get(name) ?? []), name])), ...fresh];
 };
 
 const columnsAt = (node: Node, options: ColumnOptions, parent: string | undefined): readonly Column[] => {
