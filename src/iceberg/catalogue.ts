@@ -28,7 +28,7 @@ import { MetadataFiles } from './metadata-files.ts';
 import { type Pin, pinOf } from './pins.ts';
 import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
 import { namesOf } from './rows.ts';
-import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct } from './snapshots.ts';
+import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct, Turns } from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import type { Render, Table } from './table.ts';
 import { OpenTables, type TablesLake, mappingOf } from './tables.ts';
@@ -285,7 +285,9 @@ export class LakeCatalogue implements IcebergCatalogue {
     const heads = (async () => {
       const release = await hold(table, refs);
       try {
-        for (const { commit } of refs) {
+        const turns = new Turns();
+        for (const commit of new Set(refs.map((ref) => ref.commit))) {
+          await turns.next(looksOfCommit);
           const held = await objectsOf(table, chainOf(table, commit));
           for (const id of held.earlier) earlier.add(id);
           await table.render(held.head, true);
@@ -305,20 +307,24 @@ export class LakeCatalogue implements IcebergCatalogue {
     const told: { readonly name: string; readonly snapshot: number; readonly type: Ref['type'] }[] = [];
     let log: readonly Snapshot[] = [];
     let isWhole = true;
+    const turns = new Turns();
+    // Many refs may be at one commit.
+    const known = new Map<Id, Told>();
     for (const { name, commit, type } of refs) {
-      const own =
-        commit === zeroId ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit), generation);
-      const distinct = tellDistinct(snapshots, own);
-      const head = own.at(-1);
-      if (head?.commit?.id !== (commit === zeroId ? undefined : commit)) isWhole = false;
-      if (name === 'main') log = distinct;
-      if (!head) {
+      let at = known.get(commit);
+      await turns.next(at ? 1 : looksOfCommit);
+      if (!at) {
+        const { distinct, ...own } = await tell(table, snapshots, { commit, generation });
+        if (name === 'main') log = distinct;
+        known.set(commit, (at = own));
+      }
+      if (!at.isWhole) isWhole = false;
+      if (!at.head) {
         if (name === 'main') throw notReady(table, commit);
         continue;
       }
       // Another has its id: it is read by its warehouse.
-      if (!distinct.includes(head)) continue;
-      told.push({ name, snapshot: head.id, type });
+      if (at.isTold) told.push({ name, snapshot: at.head.id, type });
     }
     const { config } = table.pool;
     const json = metadataJson({
@@ -374,6 +380,32 @@ export class LakeCatalogue implements IcebergCatalogue {
     return running;
   }
 }
+
+/** What a commit that refs name costs at least, in looks at an object. */
+const looksOfCommit = 40;
+/** The snapshot that a commit is, whether it is told of, and whether all of it can be. */
+interface Told {
+  readonly head: Snapshot | undefined;
+  readonly isTold: boolean;
+  readonly isWhole: boolean;
+}
+/** Adds the snapshots of a commit and of those before it. `distinct`: those that are told of. */
+const tell = async (
+  table: Table,
+  snapshots: Map<number, Snapshot>,
+  { commit, generation }: { readonly commit: Id; readonly generation: number },
+): Promise<Told & { readonly distinct: readonly Snapshot[] }> => {
+  const isEmpty = commit === zeroId;
+  const own = isEmpty ? [emptySnapshot(table)] : await snapshotsOf(table, chainOf(table, commit), generation);
+  const distinct = tellDistinct(snapshots, own);
+  const head = own.at(-1);
+  return {
+    head,
+    isTold: head !== undefined && distinct.includes(head),
+    isWhole: head?.commit?.id === (isEmpty ? undefined : commit),
+    distinct,
+  };
+};
 
 /** Metadata that are kept, of all tables and pins. */
 const answeredMax = 64;

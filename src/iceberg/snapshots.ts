@@ -213,7 +213,7 @@ const sumsOf = (table: Table, ids: readonly Id[]): Sums => {
 };
 
 /** Gives the event loop its turn now and then. */
-class Turns {
+export class Turns {
   private looks = 0;
   async next(looks = 1): Promise<void> {
     this.looks += looks;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { base62, zeroId } from '../../../src/lake/ksuid.ts';
 import type { Pool } from '../../../src/lake/lake.types.ts';
+import { PoolStore } from '../../../src/lake/pool/store.ts';
 import { type Rendition, mappingVersions, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
 import { type Snapshot, chainOf, snapshotId, snapshotsOf, tellDistinct } from '../../../src/iceberg/snapshots.ts';
 import { Table } from '../../../src/iceberg/table.ts';
@@ -40,6 +41,25 @@ const checkAll = async (lake: TableLake, pool: Pool, pin?: string): Promise<numb
   expect(metadata.refs['main']?.['snapshot-id']).toBe(metadata['current-snapshot-id']);
   return metadata.snapshots.length;
 };
+
+test('hundreds of refs at few commits cost as much as these commits', async () => {
+  const lake = await openTableLake(await folder());
+  const pool = await poolOf(lake);
+  const commits: string[] = [];
+  for (let i = 0; i < 3; i++) commits.push(await lake.load(pool, rows(i * 10, i * 10 + 10)));
+  const tags = 300;
+  for (let from = 0; from < tags; from += 100)
+    await Promise.all(
+      Array.from({ length: 100 }, (_, i) => pool.createTag(`t${from + i}`, `0x${commits[(from + i) % 3]!}`)),
+    );
+  const lists = vi.spyOn(PoolStore.prototype, 'list');
+  const { refs } = await loaded(lake.catalogue, 'p');
+  const { length: looks } = lists.mock.calls;
+  lists.mockRestore();
+  expect(Object.keys(refs)).toHaveLength(tags + 1);
+  for (const tag of [0, 1, 2, 299]) expect(refs[`t${tag}`]!['snapshot-id']).toBe(snapshotId(commits[tag % 3]!));
+  expect(looks).toBeLessThan(30);
+});
 
 test('loads, a delete, a merge, a revert and a compaction are snapshots with the counts of their commits', async () => {
   const lake = await openTableLake(await folder());
