@@ -70,8 +70,8 @@ export class Place {
 export class AnyValues {
   private readonly wire: Wire;
   private readonly layouts = new Layouts();
-  private readonly memory: ValueMemory;
-  private readonly nestingMax: number;
+  private memory: ValueMemory;
+  private nestingMax: number;
   /** Keys and values of the records that are in work, those within others behind them. */
   private places = new Int32Array(256);
   private nodes: KeyNode[] = [];
@@ -88,6 +88,16 @@ export class AnyValues {
     this.wire = wire;
     this.memory = memory;
     this.nestingMax = nestingMax;
+  }
+  /** Another request, with limits of its own. */
+  open({ memory, nestingMax }: { readonly memory: ValueMemory; readonly nestingMax: number }): void {
+    this.memory = memory;
+    this.nestingMax = nestingMax;
+    this.trim();
+  }
+  /** Bytes that the keys take which it knows, about. */
+  get keyBytes(): number {
+    return this.layouts.bytes;
   }
 
   /** Between records. */

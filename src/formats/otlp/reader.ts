@@ -9,9 +9,8 @@ import { ReadMemory, wholeBody } from '../read-memory.ts';
 import { BytesFault } from '../type-bytes.ts';
 import { ValueMemory } from '../value-memory.ts';
 import { JsonFault, wireOfJson } from './json.ts';
-import { readRows } from './rows.ts';
+import { type RequestRows, requestRows } from './rows.ts';
 import type { Signal } from './schema.ts';
-import { Wire } from './wire.ts';
 
 /** What is sent, and how. */
 export interface OtlpForm {
@@ -61,19 +60,20 @@ function* rowsOf(
   const ofRow = new ValueMemory(memory, 'otlp', () => `value ${rows + 1}`);
   const work = <T>(task: () => T): T => (options.turn ? options.turn(task) : task());
   let rows = 0;
-  let wire: Wire | undefined;
+  let reader: RequestRows | undefined;
   try {
     const bytes = encoding === 'json' ? work(() => wireOfJson(body, signal, { memory: ofBody, nestingMax })) : body;
-    wire = new Wire(bytes, (size) => {
+    reader = requestRows(signal);
+    const hold = (size: number): void => {
       ofBody.hold(size);
-    });
-    for (const batch of readRows(wire, signal, { batchRows, nestingMax, memory: ofRow, turn: options.turn })) {
+    };
+    for (const batch of reader.read(bytes, { batchRows, nestingMax, memory: ofRow, turn: options.turn }, hold)) {
       yield batch;
       rows += batch.length;
     }
   } catch (problem) {
     if (!(problem instanceof BytesFault)) throw problem;
-    const at = problem instanceof JsonFault ? problem.at : encoding === 'json' ? undefined : wire?.at;
+    const at = problem instanceof JsonFault ? problem.at : encoding === 'json' ? undefined : reader?.wire.at;
     const place = at === undefined ? '' : ` (byte ${at})`;
     throw new LakeError(
       'format-broken',

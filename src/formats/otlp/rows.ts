@@ -25,7 +25,7 @@ import {
   scope,
   span,
 } from './schema.ts';
-import { type Envelope, type Wire, otherType, wireType } from './wire.ts';
+import { type Envelope, Wire, otherType, wireType } from './wire.ts';
 
 /** What a request is read with. `turn`: does a long piece of work, so that it can be stopped. */
 export interface RowOptions {
@@ -50,19 +50,50 @@ const envelopes = {
   points: { name: 'points', known: 1 },
 } as const satisfies Readonly<Record<string, Envelope>>;
 
-/** The batches of a request. @throws BytesFault, LakeError format-memory */
-export function* readRows(wire: Wire, signal: Signal, options: RowOptions): Generator<Vector> {
-  const rows = new Rows(wire, signal, options);
-  const size = wire.bytes.length;
-  for (let at = 0; at < size; ) {
-    checkStopAt(rows.steps++);
-    const end = next(wire, at, size, first, envelopes.request);
-    const start = wire.at;
-    at = end;
-    if (wire.found) yield* resourceRows(wire, rows, start, end);
+/**
+ * A reader of requests of a signal. It knows the fields of the signal's messages, and the keys of attributes that it has
+ * seen: with small requests that is more work than to read them, so that readers are used again (`requestRows`).
+ */
+export class RequestRows {
+  readonly wire = new Wire();
+  private readonly signal: Signal;
+  private rows: Rows | undefined;
+  constructor(signal: Signal) {
+    this.signal = signal;
   }
-  if (rows.length > 0) yield rows.take();
+
+  /** The batches of a request; `hold` accounts for bytes that are copied. @throws BytesFault, LakeError format-memory */
+  *read(bytes: Uint8Array, options: RowOptions, hold: (bytes: number) => void): Generator<Vector> {
+    const wire = this.wire.open(bytes, hold);
+    const rows = (this.rows ??= new Rows(wire, this.signal, options));
+    rows.open(options);
+    const size = bytes.length;
+    for (let at = 0; at < size; ) {
+      checkStopAt(rows.steps++);
+      const end = next(wire, at, size, first, envelopes.request);
+      const start = wire.at;
+      at = end;
+      if (wire.found) yield* resourceRows(wire, rows, start, end);
+    }
+    if (rows.length > 0) yield rows.take();
+    this.end(size);
+  }
+  /** All was read: what holds little is there for the next request. */
+  private end(size: number): void {
+    this.wire.close();
+    const waiting = idle[this.signal];
+    if (size <= keptBodyBytes && this.rows!.keyBytes <= keptKeyBytes && waiting.length < idleMax) waiting.push(this);
+  }
 }
+/** Readers that have read all of a request, by its signal. One whose request failed, or was given up, is not used again. */
+const idle: Readonly<Record<Signal, RequestRows[]>> = { logs: [], traces: [], metrics: [] };
+/** Requests of a thread are read one after the other, unless their batches are waited for. */
+const idleMax = 4;
+const keptBodyBytes = 64 << 10;
+const keptKeyBytes = 1 << 20;
+
+/** A reader of one request of a signal. */
+export const requestRows = (signal: Signal): RequestRows => idle[signal].pop() ?? new RequestRows(signal);
 
 /**
  * Goes by one field, from `at` on: `found` tells whether it is the one that is wanted, which begins at `wire.at`.
@@ -322,9 +353,9 @@ class Rows {
   private readonly owners: readonly Owner[];
   private readonly kinds: readonly Kind[];
   private readonly values: AnyValues;
-  private readonly size: BatchSize;
-  private readonly memory: ValueMemory;
-  private readonly turn: RowOptions['turn'];
+  private size: BatchSize;
+  private memory: ValueMemory;
+  private turn: RowOptions['turn'];
   private tags = new Uint32List();
   private slots = new Uint32List();
   /** Messages that were gone through. */
@@ -343,6 +374,18 @@ class Rows {
     this.owners = [this.resource, this.scope, ...(this.metric ? [this.metric] : [])];
     this.kinds = specs.map((spec) => new Kind(new Messages(wire, values, spec)));
     this.begin();
+  }
+  /** Another request, with limits of its own; of the one before all rows were taken. */
+  open({ batchRows, turn, ...limits }: RowOptions): void {
+    this.memory = limits.memory;
+    this.turn = turn;
+    this.size = new BatchSize(batchRows);
+    this.values.open(limits);
+    this.steps = 0;
+  }
+  /** Bytes that the keys of attributes take which it knows, about. */
+  get keyBytes(): number {
+    return this.values.keyBytes;
   }
   private begin(): void {
     this.tags = new Uint32List();

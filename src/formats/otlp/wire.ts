@@ -26,26 +26,39 @@ export interface Envelope {
 /** What is noted of a message that was joined. */
 const joinedBytes = 100;
 
+const noBytes = new Uint8Array(0);
+const noView = new DataView(noBytes.buffer);
+
 /** Reads a message from `at` on; words of 32 bits of the last number are `low` and `high`. */
 export class Wire {
-  bytes: Uint8Array;
+  bytes: Uint8Array = noBytes;
   at = 0;
   low = 0;
   high = 0;
   /** Whether the field that was gone by is the one that was looked for. */
   found = false;
-  private view: DataView;
-  private readonly hold: (bytes: number) => void;
+  private view: DataView = noView;
+  private hold: (bytes: number) => void = () => {};
   /** Behind the bytes of the request and what was joined. */
-  private used: number;
+  private used = 0;
   /** Where messages that were joined are, by the first of their pieces. */
   private readonly joined = new Map<number, { readonly start: number; readonly end: number }>();
-  /** `hold` accounts for bytes that are copied. */
-  constructor(bytes: Uint8Array, hold: (bytes: number) => void = () => {}) {
+
+  /** Goes to the beginning of a request. `hold` accounts for bytes that are copied. */
+  open(bytes: Uint8Array, hold: (bytes: number) => void = () => {}): this {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.hold = hold;
     this.used = bytes.length;
+    this.at = 0;
+    this.joined.clear();
+    return this;
+  }
+  /** Lets go of the request. */
+  close(): void {
+    this.bytes = noBytes;
+    this.view = noView;
+    this.hold = () => {};
   }
 
   /** The end of the message whose pieces have the first `count` starts and ends; it begins where this leaves `at`. */

@@ -13,7 +13,7 @@ const wireOf = (text: string): Uint8Array =>
 const logOf = (member: string): string => `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{${member}}]}]}]}`;
 /** What the message has in this field of its only record, which lies under so many messages. */
 const fieldOf = (text: string, number: number, levels = 3): { readonly wire: Wire; readonly end: number } => {
-  const wire = new Wire(wireOf(text));
+  const wire = new Wire().open(wireOf(text));
   let end = wire.bytes.length;
   for (let level = 0; level < levels; level++) {
     wire.tag(end);
