@@ -453,13 +453,16 @@ export const take = (v: Vector, index: Uint32Array): Vector => {
     case 'selected':
       return { form: 'selected', length, index: lookUp(v.index, index), base: v.base };
     case 'dictionary':
-      return { form: 'dictionary', length, codes: lookUp(v.codes, index), values: v.values };
+      return { form: 'dictionary', length, codes: codesAt(v, index), values: v.values };
     case 'bytes':
       return fewTimes(v, length, () => index) ?? { form: 'selected', length, index, base: v };
     default:
       return { form: 'selected', length, index, base: v };
   }
 };
+/** Codes of rows; of one value all are alike. */
+const codesAt = ({ codes, values }: DictionaryVector, index: Uint32Array): Uint32Array =>
+  values.length === 1 && codes.length === index.length ? codes : lookUp(codes, index);
 /** `table` at each place of `index`. */
 export const lookUp = (table: Uint32Array, index: Uint32Array): Uint32Array => {
   charge(index.length * 4, rowsCopied);

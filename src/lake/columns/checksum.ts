@@ -17,11 +17,25 @@ assert(
   'data objects are read and written on little-endian machines only',
 );
 
-/** Checksum of `bytes`; quickest when they begin at a multiple of four in their buffer. */
+/**
+ * A short segment is copied here: a view of it of its own would take its bytes out of the heap (vectors/lists.ts), which
+ * costs more than all the rest.
+ */
+const short = new Uint8Array(64);
+const shortWords = new Int32Array(short.buffer);
+
+/** Checksum of `bytes`; quickest when they begin at a multiple of four in their buffer, or are few. */
 export const checksum = (bytes: Uint8Array): number => {
+  if (bytes.length <= short.length) {
+    for (let i = 0; i < bytes.length; i++) short[i] = bytes[i]!;
+    return checksumOf(bytes, shortWords);
+  }
   if ((bytes.byteOffset & 3) !== 0) return checksum(new Uint8Array(bytes));
+  return checksumOf(bytes, new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2));
+};
+/** `whole`: the bytes as words, and perhaps others behind them. */
+const checksumOf = (bytes: Uint8Array, whole: Int32Array): number => {
   const words = bytes.length >> 2;
-  const whole = new Int32Array(bytes.buffer, bytes.byteOffset, words);
   let hash = words >= 4 ? lanes(whole, words & ~3) : prime5;
   hash = (hash + bytes.length) | 0;
   for (let i = words & ~3; i < words; i++) {

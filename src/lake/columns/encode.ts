@@ -335,9 +335,8 @@ export class BlockEncoder {
     const layout: Layout = { form: 'bytes', type: v.type };
     if (isOneRun(v.offsets, v.bytes, v.length)) {
       out.byte(encodings.constant);
-      const value = v.bytes.subarray(v.offsets[0], v.offsets[1]);
-      out.uvarint(value.length);
-      out.raw(value);
+      out.uvarint(v.offsets[1]! - v.offsets[0]!);
+      out.run(v.bytes, v.offsets[0]!, v.offsets[1]!);
       return layout;
     }
     if (v.length >= dictionaryRowsMin) {
@@ -360,7 +359,8 @@ export class BlockEncoder {
       writeBytesBounds(out, range.bounds());
     }
     this.codes(lengthsOf(v.offsets, v.length), v.length);
-    const bytes = v.bytes.subarray(v.offsets[0], v.offsets[v.length]);
+    const [start, end] = [v.offsets[0]!, v.offsets[v.length]!];
+    const bytes = start === 0 && end === v.bytes.length ? v.bytes : v.bytes.subarray(start, end);
     this.segment(bytes, 'texts');
     if (isFiltered) this.segment(new Uint8Array(filterOf(v).buffer));
     else if (isPaired) this.segment(noBytes);
@@ -413,6 +413,9 @@ export class BlockEncoder {
 
   /** A column that comes with a dictionary: its values are looked up once each. */
   private coded(v: DictionaryVector, values: BytesVector, path: string): Layout {
+    // One short value is stored as in one row.
+    if (values.length === 1 && v.length < dictionaryRowsMin && isOneRun(values.offsets, values.bytes, 1))
+      return this.bytes(values, path, true);
     if (v.length < dictionaryRowsMin || values.length > v.length)
       return this.bytes(flatten(v) as BytesVector, path, true);
     const dictionary = this.dictionary(values.type, path);

@@ -39,13 +39,18 @@ export const packCodes = (
   const width = widthFor(greatest - least)!;
   const out = store(width, length);
   for (let i = 0; width > 0 && i < length; i++) out[i] = values[i]! - least;
-  return { base: least, width, bytes: new Uint8Array(out.buffer, 0, length * width) };
+  return { base: least, width, bytes: stored(out) };
 };
 
+/** Its bytes. What has bytes already is not viewed: that would take a short one out of the heap (vectors/lists.ts). */
+const stored = (array: Uint8Array | Uint16Array | Uint32Array): Uint8Array =>
+  array instanceof Uint8Array ? array : new Uint8Array(array.buffer);
+
+const noBytes = new Uint8Array(0);
 /** The array that `length` numbers of this width are stored in. */
 export const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
   width === 0
-    ? new Uint8Array(0)
+    ? noBytes
     : width === 1
       ? new Uint8Array(length)
       : width === 2
@@ -170,7 +175,7 @@ export const packDistances = (distances: Float64Array, scale = commonScale(dista
   if (plain === undefined) return undefined;
   const out = store(plain, length);
   for (let i = 0; plain > 0 && i < length; i++) out[i] = distances[i]! / scale;
-  return { width: plain, scale, least: 0, delta: false, bytes: new Uint8Array(out.buffer, 0, length * plain) };
+  return { width: plain, scale, least: 0, delta: false, bytes: stored(out) };
 };
 /** As `packDistances` packs, or in days, hours or minutes where that is narrower. */
 export const packTimes = (distances: Float64Array, unitsPerSecond: number): Packed | undefined => {
@@ -184,7 +189,7 @@ export const packTimes = (distances: Float64Array, unitsPerSecond: number): Pack
 const packSteps = (distances: Float64Array, scale: number, least: number, width: Width): Packed => {
   const out = store(width, distances.length);
   for (let i = 1; width > 0 && i < distances.length; i++) out[i] = (distances[i]! - distances[i - 1]! - least) / scale;
-  return { width, scale, least, delta: true, bytes: new Uint8Array(out.buffer, 0, distances.length * width) };
+  return { width, scale, least, delta: true, bytes: stored(out) };
 };
 
 /** Distances as `packDistances` took them, plus `base`; with delta, `first` is the first row's distance. */

@@ -43,7 +43,7 @@ export const sortSmall = (
   if (rows === 0) return cutter.end();
   cutter.expect(rows, bytes / rows);
   try {
-    for (const piece of wholeInOrder(held, rows, options)) cutter.add(piece);
+    for (const piece of wholeInOrder(held, rows, bytes, options)) cutter.add(piece);
     const ended = cutter.end();
     return ended instanceof Promise ? ended.catch((error: unknown) => undo(cutter, error)) : ended;
   } catch (error) {

@@ -382,7 +382,8 @@ class Sorter {
 
 /** The rows in order. Batches that are in order already are not copied into one. */
 const sortedRun = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Run => {
-  const { keys, order, pieces } = inOrder(held, rows, isWhole, options);
+  const bytes = isWhole && rows <= tieRowsMax ? held.reduce((n, batch) => n + heldSize(batch), 0) : Infinity;
+  const { keys, order, pieces } = inOrder(held, rows, bytes, options);
   const keyAt = (row: number): Uint8Array => (keys[0] ? sortKeyBytes(valueAt(keys[0], row)) : nullSortKey);
   return {
     rows,
@@ -397,19 +398,17 @@ interface Ordered {
   readonly order: Uint32Array | undefined;
   readonly pieces: Iterable<Vector>;
 }
-const inOrder = (held: Vector[], rows: number, isWhole: boolean, options: SortKeys): Ordered => {
+/** `bytes`: of all rows of a load while they wait; Infinity where they are part of one. */
+const inOrder = (held: Vector[], rows: number, bytes: number, options: SortKeys): Ordered => {
   const keys = options.keys.map((path) => concat(held.map((b) => keyColumn(b, path))));
-  const ties =
-    isWhole && rows > 1 && rows <= tieRowsMax && held.reduce((n, batch) => n + heldSize(batch), 0) <= tieBytesMax
-      ? byBytes(concat(held))
-      : undefined;
+  const ties = rows > 1 && rows <= tieRowsMax && bytes <= tieBytesMax ? byBytes(concat(held)) : undefined;
   const order =
     rows === 1 ? undefined : sortRows(keys.map(sortColumn), rows, { descending: options.order === 'desc', ties });
   return { keys, order, pieces: order ? rowsInOrder(held, order) : held };
 };
-/** All rows of a load that is small, in order. */
-export const wholeInOrder = (held: Vector[], rows: number, options: SortKeys): Iterable<Vector> =>
-  rows === 1 ? held : inOrder(held, rows, true, options).pieces;
+/** All rows of a load that is small, in order. `bytes`: that they take while they wait. */
+export const wholeInOrder = (held: Vector[], rows: number, bytes: number, options: SortKeys): Iterable<Vector> =>
+  rows === 1 ? held : inOrder(held, rows, bytes, options).pieces;
 /** Part of a run by which a row may be off its place. */
 const localPart = 0.25;
 const isLocal = (order: Uint32Array): boolean => {

@@ -8,7 +8,7 @@
 import { concat } from '../../vectors/concat.ts';
 import { joinBytes } from '../../vectors/join-bytes.ts';
 import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../../vectors/sort-key.ts';
-import { addedSize } from '../../vectors/shown-size.ts';
+import { addedSize, heldSize } from '../../vectors/shown-size.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, isMissing, nullValue, underValue } from '../../vectors/value.ts';
@@ -173,9 +173,10 @@ export class ObjectCutter {
     this.object ??= new OpenObject(this.store, this.rowsExpected, this.options);
     const column = keyColumn(batch, this.options.keys[0] ?? []);
     const first = valueAt(column, 0);
-    this.object.block(batch, first, batch.length === 1 ? first : valueAt(column, batch.length - 1));
-    // Rows in order may have more shapes in a block than they had as they came.
-    const bytes = addedSize(batch);
+    const held = heldSize(batch);
+    this.object.block(batch, { first, last: batch.length === 1 ? first : valueAt(column, batch.length - 1), held });
+    // Rows in order may have more shapes in a block than they had as they came. What is added is no more than is held.
+    const bytes = held > blockBytesMax ? addedSize(batch) : 0;
     if (bytes > blockBytesMax) this.bytesPerRow = Math.max(this.bytesPerRow, bytes / batch.length);
     this.added(batch.length);
   }
@@ -252,9 +253,12 @@ class OpenObject {
     return this.writer.count;
   }
 
-  block(batch: Vector, first: Value, last: Value): void {
+  block(
+    batch: Vector,
+    { first, last, held }: { readonly first: Value; readonly last: Value; readonly held: number },
+  ): void {
     const ends = this.endsOf(first, last);
-    this.writer.block(batch, ends.keys);
+    this.writer.block(batch, ends.keys, held);
     this.grew(ends);
   }
   /** False: it has to be decoded. */

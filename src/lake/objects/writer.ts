@@ -16,7 +16,7 @@ import { type Compress, compress } from '../columns/compression.ts';
 import { ColumnDictionary } from '../columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
 import { type KeptRows, type StoredBlock, encodeKept } from '../columns/kept.ts';
-import { TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
+import { type Layout, TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
 import { blockRowsMax, compressedVersion, footerFlags, header, magic, plainVersion } from './format.ts';
 
 /** Sort keys of a block's first and last row. */
@@ -67,7 +67,10 @@ export class ObjectWriter {
   private readonly compress: Compress | undefined;
   private readonly tables: ObjectTables;
   private readonly dictionaries = new Map<string, ColumnDictionary>();
-  private readonly layouts = new Map<string, number>();
+  /** Of the blocks so far, in the order of their numbers. */
+  private readonly layouts: Layout[] = [];
+  /** Their numbers by their keys, which are made when a second block comes: most objects have one. */
+  private layoutNumbers: Map<string, number> | undefined;
   private readonly layoutBytes = new ByteWriter();
   private readonly blocks: BlockEntry[] = [];
   private directoryLength = 0;
@@ -107,14 +110,14 @@ export class ObjectWriter {
     return this.directoryLength + this.layoutBytes.length + this.types.out.length;
   }
 
-  /** Appends one block of at most `blockRowsMax` rows. */
-  block(batch: Vector, keys: BlockKeys): void {
+  /** Appends one block of at most `blockRowsMax` rows. `held`: bytes that they take while they wait. */
+  block(batch: Vector, keys: BlockKeys, held = heldSize(batch)): void {
     assert(batch.length > 0 && batch.length <= blockRowsMax);
     this.count += batch.length;
     if (!this.trial) return this.encode(batch, keys);
     this.trial.push({ batch, keys });
     this.trialBytes += sizeOf(batch);
-    this.trialHeld += heldSize(batch);
+    this.trialHeld += held;
     if (this.count >= trialRows || this.trial.length === trialBlocks || this.trialHeld >= trialBytesMax)
       this.endTrial();
   }
@@ -143,10 +146,10 @@ export class ObjectWriter {
     footer.uvarint(this.version);
     footer.byte((this.statistics ? footerFlags.statistics : 0) | (this.compress ? footerFlags.compressed : 0));
     footer.uvarint(this.count);
-    footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.size) + layoutBytes.length);
+    footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.length) + layoutBytes.length);
     footer.uvarint(types.count);
     footer.written(types.out);
-    footer.uvarint(layouts.size);
+    footer.uvarint(layouts.length);
     footer.written(layoutBytes);
     if (dictionaries) footer.written(dictionaries);
     else footer.byte(0);
@@ -191,13 +194,16 @@ export class ObjectWriter {
   }
 
   private layout(block: EncodedBlock): number {
-    const key = layoutKey(block.layout);
-    let number = this.layouts.get(key);
-    if (number === undefined) {
-      this.layouts.set(key, (number = this.layouts.size));
-      writeLayout(this.layoutBytes, block.layout, this.types);
+    const { layouts } = this;
+    if (layouts.length > 0) {
+      this.layoutNumbers ??= new Map([[layoutKey(layouts[0]!), 0]]);
+      const key = layoutKey(block.layout);
+      const known = this.layoutNumbers.get(key);
+      if (known !== undefined) return known;
+      this.layoutNumbers.set(key, layouts.length);
     }
-    return number;
+    writeLayout(this.layoutBytes, block.layout, this.types);
+    return layouts.push(block.layout) - 1;
   }
 
   /** Undefined: there are none. */
