@@ -10,7 +10,7 @@
  *   Content-Encoding or other bytes. What an earlier build kept has no body to compare.
  * - A key goes with its branch.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { LakeError } from '../errors.ts';
 import { parseId } from '../lake/ksuid.ts';
@@ -28,8 +28,7 @@ import { standing } from './access/roles.ts';
 import type { Call } from './route.ts';
 
 const keyCharactersMax = 255;
-const digest = (...parts: readonly string[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+const digest = (...parts: readonly string[]): string => hash('sha256', JSON.stringify(parts));
 
 /** A request that makes a commit on the branch that its parameters name. */
 type Asking = Pick<

@@ -8,7 +8,9 @@ import type { IngestName } from '../../src/formats/formats.ts';
 import { LakeError } from '../../src/errors.ts';
 import { valueAt, type Vector } from '../../src/vectors/vector.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
+import { HeldLoads } from '../../src/workers/ingest/held-loads.ts';
 import { ingest } from '../../src/workers/ingest/ingest.ts';
+import { PoolLoads } from '../../src/workers/ingest/pool-loads.ts';
 import type { Protocol } from '../../src/workers/ingest/ingest.types.ts';
 import { framed } from '../../src/workers/ingest/syslog-frames.ts';
 import { bytes, message, text, varint } from '../support/protobuf.ts';
@@ -109,14 +111,8 @@ describe.each(Object.keys(samples) as Sampled[])('%s', (protocol) => {
           { protocol, pool: 'p', time: protocol.startsWith('hec') ? 'time' : '@timestamp', defaults: { host: 'd' } },
           { ingestBodyBytesMax: 1 << 20 },
           {
-            layoutOf: async () => ({ keys: [['ts']], order: 'asc', threshold: 1 << 20 }),
+            loads: k % 4 < 2 ? new PoolLoads(tools) : new HeldLoads(tools),
             identityOf: async () => (k % 3 === 0 ? 'id' : null),
-            sort: async (batches) => {
-              let records = 0;
-              for await (const batch of batches) records += printed(batch);
-              return { objects: [], records, bytes: 0 };
-            },
-            remove: async () => undefined,
           },
         );
         ends.records++;
@@ -129,6 +125,15 @@ describe.each(Object.keys(samples) as Sampled[])('%s', (protocol) => {
   });
 });
 
+const tools = {
+  layoutOf: async () => ({ keys: [['ts']], order: 'asc', threshold: 1 << 20 }) as const,
+  sort: async (batches: AsyncIterable<Vector> | Iterable<Vector>) => {
+    let records = 0;
+    for await (const batch of batches) records += printed(batch);
+    return { objects: [], records, bytes: 0 };
+  },
+  remove: async () => undefined,
+};
 /** Every value is one. */
 const printed = (batch: Vector): number => {
   for (let i = 0; i < batch.length; i++) supText(valueAt(batch, i));

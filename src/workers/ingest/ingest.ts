@@ -1,8 +1,9 @@
 /** Bodies of shippers become objects of the pools that they name, in a worker thread or where they came in. */
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { LakeError } from '../../errors.ts';
 import { decoded } from '../../formats/codings/encoding.ts';
 import type { ReadOptions } from '../../formats/format.types.ts';
+import { once } from '../load/small.ts';
 import { withTimes } from '../load/times.ts';
 import { toWire } from '../messages.ts';
 import { decodeBulk } from './bulk.ts';
@@ -11,7 +12,7 @@ import type { Decoder, IngestForm, IngestOutcome, PoolOutcome, Protocol, Told } 
 import { decodeLokiJson, decodeLokiProtobuf } from './loki.ts';
 import { otlpDecoder } from './otlp.ts';
 import { decodeSyslog } from './syslog.ts';
-import { type PoolLoadTools, PoolLoads } from './pool-loads.ts';
+import type { BodyLoads } from './pool-loads.ts';
 
 /**
  * Records that one body of a shipper may have: an empty one takes two bytes of it, and as long to commit as another.
@@ -34,44 +35,64 @@ const decoders: { readonly [P in Protocol]: Decoder<Told[P]> } = {
   'otlp-metrics-json': otlpDecoder('otlp-metrics-json'),
 };
 
-/** `read`: called when all of the body was read. */
-interface IngestTools extends PoolLoadTools {
+/** `loads`: of the pools; `read`: called when all of the body was read. */
+interface IngestTools {
+  readonly loads: BodyLoads;
   /** @throws why it may not be asked */
   identityOf(pool: string): Promise<string | null | undefined>;
   readonly read?: () => void;
 }
 /** Reads a body into objects of its pools. When it rejects, no file is left. */
-export const ingest = async (
+export const ingest = (
   body: AsyncIterable<Uint8Array>,
-  { protocol, pool, time, defaults = {}, utf8, contentCodings: codings = [] }: IngestForm,
+  form: IngestForm,
   options: ReadOptions,
   tools: IngestTools,
 ): Promise<IngestOutcome> => {
-  const loads = new PoolLoads(tools);
-  const hash = createHash('sha256');
-  let records = 0;
+  const digest = createHash('sha256');
+  const codings = form.contentCodings ?? [];
   const plain = decoded(body, { codings, bytesMax: options.expandedBytesMax ?? Infinity });
+  return ingestPlain(
+    hashed(plain, (chunk) => digest.update(chunk)),
+    form,
+    options,
+    { ...tools, digest: () => digest.digest('hex') },
+  );
+};
+/** The same of a body that is there as a whole, without a coding. */
+export const ingestWhole = (
+  body: Uint8Array,
+  form: IngestForm,
+  options: ReadOptions,
+  tools: IngestTools,
+): Promise<IngestOutcome> => ingestPlain(once(body), form, options, { ...tools, digest: () => hash('sha256', body) });
+
+/** `digest`: of the body, once all of it was read. */
+const ingestPlain = async (
+  body: AsyncIterable<Uint8Array>,
+  { protocol, pool, time, defaults = {}, utf8 }: IngestForm,
+  options: ReadOptions,
+  { loads, identityOf, read, digest }: IngestTools & { readonly digest: () => string },
+): Promise<IngestOutcome> => {
+  let records = 0;
   try {
-    const told = await decoders[protocol](
-      hashed(plain, (chunk) => hash.update(chunk)),
-      {
-        options: utf8 ? { ...options, utf8 } : options,
-        pool,
-        time,
-        defaults,
-        emit: (name, batch, field) => {
-          records += batch.length;
-          if (records > bodyRecordsMax && protocol !== 'syslog') throw tooMany(protocol);
-          return loads.emit(name, time === undefined || field !== undefined ? batch : withTimes(batch, time), field);
-        },
-        identity: (name) => tools.identityOf(name),
+    const told = await decoders[protocol](body, {
+      options: utf8 ? { ...options, utf8 } : options,
+      pool,
+      time,
+      defaults,
+      emit: (name, batch, field) => {
+        records += batch.length;
+        if (records > bodyRecordsMax && protocol !== 'syslog') throw tooMany(protocol);
+        return loads.emit(name, time === undefined || field !== undefined ? batch : withTimes(batch, time), field);
       },
-    );
-    tools.read?.();
+      identity: (name) => identityOf(name),
+    });
+    read?.();
     const loaded = await loads.end();
     const pools = new Map<string, PoolOutcome>();
     for (const [name, found] of loaded) pools.set(name, 'error' in found ? { error: toWire(found.error) } : found);
-    return { pools, told, digest: hash.digest('hex') };
+    return { pools, told, digest: digest() };
   } catch (error) {
     await loads.abort(error);
     throw error;

@@ -15,6 +15,19 @@ import { operationLayout } from './bulk-rows.ts';
 /** What a pool's records became, or why they became nothing. */
 export type PoolLoaded = (SortedObjects & { readonly field?: string }) | { readonly error: unknown };
 
+/** What becomes of the records of one body. */
+export interface BodyLoads {
+  /**
+   * Hands records on; resolves when they were taken. Never rejects for what a pool says. `field`: they are operations by
+   * that field, of which a pool has only such.
+   */
+  emit(pool: string, batch: Vector, field?: string): Promise<void>;
+  /** All records came. */
+  end(): Promise<ReadonlyMap<string, PoolLoaded>>;
+  /** The body failed. Never rejects. */
+  abort(error: unknown): Promise<void>;
+}
+
 /** How records become objects, and of which pools. */
 export interface PoolLoadTools {
   /** Finds the pool. @throws why it takes none */
@@ -28,31 +41,25 @@ export interface PoolLoadTools {
 export const bodyPoolsMax = 100;
 
 /** The pools of one body. */
-export class PoolLoads {
+export class PoolLoads implements BodyLoads {
   private readonly tools: PoolLoadTools;
   private readonly pools = new Map<string, PoolLoad>();
   constructor(tools: PoolLoadTools) {
     this.tools = tools;
   }
 
-  /**
-   * Hands records on; resolves when they were taken. Never rejects for what a pool says. `field`: they are operations by
-   * that field, of which a pool has only such.
-   */
   async emit(pool: string, batch: Vector, field?: string): Promise<void> {
     let load = this.pools.get(pool);
     if (!load) this.pools.set(pool, (load = this.begin(pool, field)));
     await load.push(batch);
   }
 
-  /** All records came. */
   async end(): Promise<ReadonlyMap<string, PoolLoaded>> {
     for (const load of this.pools.values()) load.end();
     const loaded = new Map<string, PoolLoaded>();
     for (const [pool, load] of this.pools) loaded.set(pool, await load.outcome);
     return loaded;
   }
-  /** The body failed. Never rejects. */
   async abort(error: unknown): Promise<void> {
     for (const load of this.pools.values()) load.end(error);
     for (const load of this.pools.values()) {
@@ -64,7 +71,7 @@ export class PoolLoads {
   private begin(pool: string, field: string | undefined): PoolLoad {
     const isOver = this.pools.size >= bodyPoolsMax;
     return new PoolLoad(async (batches) => {
-      if (isOver) throw new LakeError('body-pools', { pool, limit: bodyPoolsMax });
+      if (isOver) throw tooManyPools(pool);
       const layout = await this.tools.layoutOf(pool);
       const pools = (): number => this.pools.size;
       if (field === undefined) return this.tools.sort(batches, layout, pools);
@@ -72,6 +79,9 @@ export class PoolLoads {
     });
   }
 }
+
+/** Why a pool's records are not taken when the body has some for so many others. */
+export const tooManyPools = (pool: string): LakeError => new LakeError('body-pools', { pool, limit: bodyPoolsMax });
 
 /** Batches of one pool, handed over one by one. */
 class PoolLoad {

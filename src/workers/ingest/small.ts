@@ -3,38 +3,26 @@
  * costs more than to decode them.
  */
 import { sortSmall } from '../../lake/load/sort-small.ts';
-import { removeObjectFiles } from '../../lake/objects/removal.ts';
-import type { Vector } from '../../vectors/vector.ts';
-import { type SmallLoadTools, once, shapeLimitsIn, smallBodyBytesMax } from '../load/small.ts';
+import { type SmallLoadTools, shapeLimitsIn, smallBodyBytesMax } from '../load/small.ts';
+import { HeldLoads, type HeldLoadTools } from './held-loads.ts';
 import type { IngestForm, IngestOutcome } from './ingest.types.ts';
-import { ingest } from './ingest.ts';
+import { ingestWhole } from './ingest.ts';
 
 /** Whether a body may be decoded here: it is small, and stays so. */
 export const isSmallIngest = ({ contentCodings = [] }: IngestForm, body: Uint8Array): boolean =>
   body.length <= smallBodyBytesMax && contentCodings.length === 0;
 
-/** Sorts a small body into objects. */
+/** Sorts a small body into objects. `layoutOf`, `identityOf`: of a pool. @throws what is wrong with the body */
 export const runSmallIngest = (
   form: IngestForm,
   body: Uint8Array,
-  pools: Pick<Parameters<typeof ingest>[3], 'layoutOf' | 'identityOf'>,
+  { layoutOf, identityOf }: Pick<HeldLoadTools, 'layoutOf'> & Pick<Parameters<typeof ingestWhole>[3], 'identityOf'>,
   { objects, readLimits }: SmallLoadTools,
-): Promise<IngestOutcome> =>
-  ingest(once(body), form, readLimits, {
-    ...pools,
-    sort: async (batches, { keys, order, threshold }) =>
-      sortSmall(await collected(batches), {
-        keys,
-        order,
-        threshold,
-        objects,
-        shapeLimits: shapeLimitsIn(readLimits),
-      }),
-    remove: (written) => removeObjectFiles(written, { files: objects }),
+): Promise<IngestOutcome> => {
+  const loads = new HeldLoads({
+    layoutOf,
+    sort: (batches, { keys, order, threshold }) =>
+      sortSmall(batches, { keys, order, threshold, objects, shapeLimits: shapeLimitsIn(readLimits) }),
   });
-
-const collected = async (batches: AsyncIterable<Vector>): Promise<Vector[]> => {
-  const all: Vector[] = [];
-  for await (const batch of batches) all.push(batch);
-  return all;
+  return ingestWhole(body, form, readLimits, { loads, identityOf });
 };

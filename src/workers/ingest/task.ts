@@ -8,6 +8,7 @@ import type { TaskRequest } from '../messages.ts';
 import type { Task } from '../task.ts';
 import { ingest } from './ingest.ts';
 import type { IngestOutcome } from './ingest.types.ts';
+import { PoolLoads } from './pool-loads.ts';
 
 /** Runs an ingest. @throws LakeError for a body that cannot be read */
 export const runIngest = async (
@@ -27,14 +28,16 @@ export const runIngest = async (
         turn: (work) => working(task.signal, work),
       },
       {
-        layoutOf: (pool) => task.call({ kind: 'target', pool }),
+        loads: new PoolLoads({
+          layoutOf: (pool) => task.call({ kind: 'target', pool }),
+          sort: (batches, layout, loads) =>
+            sortIntoObjects(
+              turning(batches, task),
+              sortingOf(task, layout, { objects, spill, readLimits, share, loads }),
+            ),
+          remove: (written) => removeObjectFiles(written, { files: objects }),
+        }),
         identityOf: (pool) => task.call({ kind: 'identity', pool }),
-        sort: (batches, layout, loads) =>
-          sortIntoObjects(
-            turning(batches, task),
-            sortingOf(task, layout, { objects, spill, readLimits, share, loads }),
-          ),
-        remove: (written) => removeObjectFiles(written, { files: objects }),
         read: () => {
           task.step('read');
         },

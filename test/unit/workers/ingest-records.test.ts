@@ -1,6 +1,7 @@
 /** How many records a shipper's body may have. */
 import { expect, test } from 'vitest';
 import { bodyRecordsMax, ingest } from '../../../src/workers/ingest/ingest.ts';
+import { PoolLoads } from '../../../src/workers/ingest/pool-loads.ts';
 import { once } from '../../../src/workers/load/small.ts';
 
 const drained = async (lines: number): Promise<{ readonly rows: number; readonly fault: unknown }> => {
@@ -10,12 +11,14 @@ const drained = async (lines: number): Promise<{ readonly rows: number; readonly
     { protocol: 'hec-raw', pool: 'p' },
     {},
     {
-      layoutOf: async () => ({ pool: 'p', keys: [['time']], order: 'asc', threshold: 1 << 20 }) as never,
-      sort: async (batches) => {
-        for await (const batch of batches) rows += batch.length;
-        return { objects: [], records: rows, bytes: 0 } as never;
-      },
-      remove: async () => undefined,
+      loads: new PoolLoads({
+        layoutOf: async () => ({ pool: 'p', keys: [['time']], order: 'asc', threshold: 1 << 20 }) as never,
+        sort: async (batches) => {
+          for await (const batch of batches) rows += batch.length;
+          return { objects: [], records: rows, bytes: 0 } as never;
+        },
+        remove: async () => undefined,
+      }),
       identityOf: async () => undefined,
     },
   ).catch((fault: unknown) => fault);
