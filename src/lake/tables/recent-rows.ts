@@ -16,23 +16,33 @@ export class RecentRows {
     const rows = this.tables.get(table);
     return rows && rows.size > 0 ? rows.get(textOf(key)) : undefined;
   }
-  put(changes: readonly Change[]): void {
-    for (const change of changes) {
+  /** `texts`: of the keys, one by one (`keyTexts`), where somebody has them. */
+  put(changes: readonly Change[], texts = keyTexts(changes)): void {
+    for (let i = 0; i < changes.length; i++) {
+      const change = changes[i]!;
       let rows = this.tables.get(change.table);
       if (!rows) this.tables.set(change.table, (rows = new Map()));
-      rows.set(textOf(change.key), change);
+      rows.set(texts[i]!, change);
     }
   }
   /** Those of these changes that no later one took the place of. */
-  drop(changes: readonly Change[]): void {
-    for (const change of changes) {
+  drop(changes: readonly Change[], texts = keyTexts(changes)): void {
+    for (let i = 0; i < changes.length; i++) {
+      const change = changes[i]!;
       const rows = this.tables.get(change.table);
-      const key = textOf(change.key);
-      if (rows?.get(key) === change) rows.delete(key);
+      if (rows?.get(texts[i]!) === change) rows.delete(texts[i]!);
     }
   }
-  all(): Change[] {
-    return [...this.tables.values()].flatMap((rows) => [...rows.values()]);
+  /** All of them, and the texts of their keys. */
+  all(): { readonly changes: readonly Change[]; readonly texts: readonly string[] } {
+    const changes: Change[] = [];
+    const texts: string[] = [];
+    for (const rows of this.tables.values())
+      for (const [text, change] of rows) {
+        changes.push(change);
+        texts.push(text);
+      }
+    return { changes, texts };
   }
   of(table: TableName): IterableIterator<Change> | readonly Change[] {
     return this.tables.get(table)?.values() ?? [];
@@ -67,5 +77,7 @@ export const newestOf = (first: readonly Change[], second: readonly Change[], re
   );
 };
 
+/** Keys as texts, by which rows are looked up: each is made once, though a row goes from one set to the next. */
+export const keyTexts = (changes: readonly Change[]): readonly string[] => changes.map(({ key }) => textOf(key));
 const textOf = (key: Uint8Array): string =>
   (Buffer.isBuffer(key) ? key : Buffer.from(key.buffer, key.byteOffset, key.length)).toString('latin1');

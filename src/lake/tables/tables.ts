@@ -20,7 +20,7 @@ import { changesLength } from '../log/changes.ts';
 import { decodePlace, encodePlace, type LogPlace } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
 import type { RecordCopy } from '../store/store.types.ts';
-import { newestOf, RecentRows } from './recent-rows.ts';
+import { keyTexts, newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { checkRow } from './rows.ts';
 import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
@@ -78,8 +78,12 @@ const applyMs = 200;
 const applyBytesDefault = 256 << 10;
 const recentBytesMax = 32 << 20;
 
-interface Taken {
+/** Changes of a transaction, and the texts of their keys where they are made already. */
+interface Keyed {
   readonly changes: readonly Change[];
+  readonly texts?: readonly string[];
+}
+interface Taken extends Keyed {
   readonly resolve: () => void;
   readonly reject: (fault: unknown) => void;
 }
@@ -329,7 +333,7 @@ export class Tables {
   ): void {
     if (typeof changes === 'function' || changes.some(({ table }) => !derivedTables.includes(table))) return refuse();
     check?.();
-    this.remember(changes);
+    this.remember({ changes });
   }
   /** Whether it is a replica's. */
   get isFollowing(): boolean {
@@ -342,7 +346,7 @@ export class Tables {
   follow(changes: readonly Change[], place: LogPlace): void {
     this.reached = place;
     const version = versionOf(changes);
-    this.remember(version > this.version() ? [...changes, versionRow(version)] : changes);
+    this.remember({ changes: version > this.version() ? [...changes, versionRow(version)] : changes });
   }
   /** A replica's: LMDB gets all that it does not have. @throws StoreFailure */
   async flush(): Promise<void> {
@@ -386,7 +390,7 @@ export class Tables {
       throw error;
     }
     this.copy?.add(log.place, [changes]);
-    this.keep([changes], log.place);
+    this.keep([{ changes, texts: keyTexts(changes) }], log.place);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
     else {
       this.pausing = this.pause;
@@ -395,8 +399,9 @@ export class Tables {
   }
   private taken(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.pending.put(changes);
-      this.queue.push({ changes, resolve, reject });
+      const texts = keyTexts(changes);
+      this.pending.put(changes, texts);
+      this.queue.push({ changes, texts, resolve, reject });
       this.pumping ??= this.pump();
     });
   }
@@ -426,7 +431,7 @@ export class Tables {
     copy?.add(place, record);
     if (copy?.waits) this.settleWhenCopied(copy, group, place);
     else {
-      this.keep(record, place);
+      this.keep(group, place);
       this.settle(group);
     }
   }
@@ -436,10 +441,7 @@ export class Tables {
     const copied = copy.settled().then(
       () => {
         this.copying--;
-        this.keep(
-          group.map(({ changes }) => changes),
-          place,
-        );
+        this.keep(group, place);
         this.settle(group);
       },
       (fault: unknown) => {
@@ -455,8 +457,8 @@ export class Tables {
     if (this.copying === 0) this.refused?.();
   }
   private settle(group: readonly Taken[], error?: unknown): void {
-    for (const { changes, resolve, reject } of group) {
-      this.pending.drop(changes);
+    for (const { changes, texts, resolve, reject } of group) {
+      this.pending.drop(changes, texts);
       if (error === undefined) resolve();
       else reject(error);
     }
@@ -473,13 +475,13 @@ export class Tables {
     return queue.splice(0, end);
   }
   /** A record is durable: who reads sees what it changes, and LMDB is given it with its number. */
-  private keep(record: readonly (readonly Change[])[], place: LogPlace): void {
+  private keep(record: readonly Keyed[], place: LogPlace): void {
     this.reached = place;
     this.remember(...record);
   }
-  private remember(...record: readonly (readonly Change[])[]): void {
-    for (const changes of record) {
-      this.recent.put(changes);
+  private remember(...record: readonly Keyed[]): void {
+    for (const { changes, texts } of record) {
+      this.recent.put(changes, texts);
       this.recentBytes += changesLength(changes);
     }
     if (this.recentBytes >= this.applyBytes) this.applySoon();
@@ -515,7 +517,7 @@ export class Tables {
   private async doApply(): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const rows = this.recent.all();
+    const { changes: rows, texts } = this.recent.all();
     const place = this.reached!;
     if (rows.length === 0) return;
     const bytes = this.recentBytes;
@@ -524,7 +526,7 @@ export class Tables {
     try {
       await this.environment.write([...rows, versionRow(this.version()), placeRow(place)].map(valueOf));
       killPoint('tables: written');
-      this.recent.drop(rows);
+      this.recent.drop(rows, texts);
     } catch (fault) {
       this.recentBytes += bytes;
       throw fault;
