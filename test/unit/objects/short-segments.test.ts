@@ -58,7 +58,7 @@ test('blocks of the same layout have one, those of another have their own', asyn
   for (const name of ['a', 'b', 'a', 'b']) writer.block(rows(name), keys);
   writer.finish();
   const object = await openObject(sourceOfBytes('object', Buffer.concat(chunks)));
-  const layouts = object.blocks.map(({ layout }) => layout);
+  const layouts = object.blocks.map((block) => (block as typeof block & { readonly layout: unknown }).layout);
   expect(layouts[0]).toBe(layouts[2]);
   expect(layouts[1]).toBe(layouts[3]);
   expect(layouts[0]).not.toEqual(layouts[1]);
