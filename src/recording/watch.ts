@@ -25,6 +25,11 @@ export interface WatchedActor {
   readonly id: string;
   readonly src?: unknown;
   readonly _parent?: WatchedActor;
+  /**
+   * What the watch knows of it, where it has a place for that: a weak map of actors as short-lived as loads costs each
+   * collection.
+   */
+  watched?: unknown;
   getSnapshot(): WatchedSnapshot;
   getPersistedSnapshot(): unknown;
   on(type: '*', listener: (event: RecordedEvent) => void): unknown;
@@ -84,6 +89,7 @@ export class MachineWatch {
   /** Those of them that must be told at once. */
   private readonly prompt = new Set<WatchListener>();
   private untold: Untold[] = [];
+  /** Those that have no place of their own for it. */
   private readonly tracked = new WeakMap<WatchedActor, Tracked>();
   /** Actors that have not ended, by name. */
   private readonly live = new Map<string, Tracked>();
@@ -145,7 +151,7 @@ export class MachineWatch {
   private came(ref: WatchedActor): void {
     const machine = ref.logic?.id;
     if (machine === undefined || !known.has(machine)) return;
-    const parent = ref._parent && this.tracked.get(ref._parent)?.name;
+    const parent = ref._parent && this.known(ref._parent)?.name;
     const one: Tracked = {
       name: this.nameOf(machine as MachineName, ref),
       machine: machine as MachineName,
@@ -158,11 +164,15 @@ export class MachineWatch {
       begun: false,
       ...(parent !== undefined && { parent }),
     };
-    this.tracked.set(ref, one);
+    if ('watched' in ref) ref.watched = one;
+    else this.tracked.set(ref, one);
     this.live.set(one.name, one);
     ref.on('*', (emitted) => {
       if (this.listeners.size > 0) one.emitted = [...one.emitted, emitted];
     });
+  }
+  private known(ref: WatchedActor): Tracked | undefined {
+    return 'watched' in ref ? (ref.watched as Tracked | undefined) : this.tracked.get(ref);
   }
   private nameOf(machine: MachineName, ref: WatchedActor): string {
     const count = (this.counts.get(machine) ?? 0) + 1;
@@ -178,7 +188,7 @@ export class MachineWatch {
   private readonly ended = new Set<string>();
 
   private sent(ref: WatchedActor, source: WatchedActor | undefined, event: RecordedEvent): void {
-    const one = this.tracked.get(ref);
+    const one = this.known(ref);
     if (!one) return;
     if (event.type === 'xstate.init') {
       one.input = (event as { readonly input?: unknown }).input ?? null;
@@ -197,29 +207,35 @@ export class MachineWatch {
     else this.tell(one, pending, snapshot, true);
   }
   private sender(source: WatchedActor): string {
-    const one = this.tracked.get(source);
+    const one = this.known(source);
     if (one) return one.name;
-    const parent = source._parent && this.tracked.get(source._parent);
+    const parent = source._parent && this.known(source._parent);
     return `${parent?.name ?? '?'}:${typeof source.src === 'string' ? source.src : source.id}`;
   }
 
   private taken(ref: WatchedActor, event: RecordedEvent, snapshot: WatchedSnapshot): void {
-    const one = this.tracked.get(ref);
+    const one = this.known(ref);
     if (!one) return;
-    const pending = takePending(one.pending, event) ?? { event, seq: this.nextSeq(), ms: this.now() };
+    // Nobody listens, nor did when it was sent: there is no message to tell of.
+    const isTold = !one.begun || this.listeners.size > 0 || one.pending.length > 0;
+    const pending = isTold ? this.pendingOf(one, event) : undefined;
     if (!one.begun) {
       one.begun = true;
       this.see(one, snapshot);
       if (this.listeners.size > 0) {
-        const record = this.actorRecord(one, pending);
+        const record = this.actorRecord(one, pending!);
         for (const listener of this.listeners) listener.actor?.(record, ref);
       }
       one.emitted = nothing;
-    } else if (this.listeners.size > 0) this.tell(one, pending, snapshot, false);
+    } else if (this.listeners.size > 0) this.tell(one, pending!, snapshot, false);
     else this.see(one, snapshot);
     if (snapshot.status === 'active') return;
     this.live.delete(one.name);
     if (repeated.has(one.machine)) this.ended.add(one.name);
+  }
+
+  private pendingOf(one: Tracked, event: RecordedEvent): Pending {
+    return takePending(one.pending, event) ?? { event, seq: this.nextSeq(), ms: this.now() };
   }
 
   private tell(one: Tracked, pending: Pending, snapshot: WatchedSnapshot, dropped: boolean): void {

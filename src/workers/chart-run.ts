@@ -81,6 +81,8 @@ interface PlainSnapshot<Context> {
 export class ChartRun<Input, Context, Event extends ChartEvent> {
   readonly id: string;
   readonly logic: AnyStateMachine;
+  /** Whose place it is: of who inspects (recording/watch.ts). */
+  watched: unknown = undefined;
   readonly #chart: Chart<Input, Context, Event>;
   readonly #inspect: ((event: unknown) => void) | undefined;
   #place: Place;
