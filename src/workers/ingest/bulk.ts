@@ -45,6 +45,8 @@ const actionFields: ReadonlySet<string> = new Set([
 const conditions = ['if_seq_no', 'if_primary_term', 'version'] as const;
 /** The answer has each of them. */
 const itemsMax = 1_000_000;
+/** Places for so many at the beginning: short lists stay in the heap (vectors/lists.ts). */
+const operationsFirst = 16;
 /** The longest line of an action. */
 const actionBytesMax = 64 << 10;
 
@@ -114,8 +116,8 @@ class Items {
   private isKnown = true;
   private readonly ids = new Map<number, string>();
   private readonly failures = new Map<number, WireError>();
-  private operations = new Uint8Array(1024);
-  private poolOf = new Uint32Array(1024);
+  private operations = new Uint8Array(operationsFirst);
+  private poolOf = new Uint32Array(operationsFirst);
   private count = 0;
   /** Whose document the next line is. */
   private action: Action | undefined;
