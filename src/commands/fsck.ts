@@ -70,13 +70,13 @@ const checkBucket = async (store: StoreAddress, io: CommandIo): Promise<number> 
   const { openBucket } = await import('../store/s3.ts');
   const { bucketFiles } = await import('../lake/store/clone.ts');
   const { copyFromBucket } = await import('../lake/store/open-bucket.ts');
-  const { newestBaseKey } = await import('../lake/store/segments.ts');
+  const { baseKey, newestBaseKey } = await import('../lake/store/segments.ts');
   const address = await addressOf(store);
   const bucket = openBucket(address);
   const directory = mkdtempSync(join(tmpdir(), 'lake-fsck-'));
   const files = openLakeObjects(directory, address, 'fsck');
   try {
-    const { unnamed } = await copyFromBucket(bucket, directory);
+    const { unnamed, passed = [] } = await copyFromBucket(bucket, directory);
     const report = await fsck({
       directory,
       files: bucketFiles(bucket),
@@ -88,10 +88,16 @@ const checkBucket = async (store: StoreAddress, io: CommandIo): Promise<number> 
           await files.delete(object.id);
         }
       },
-      besides: () =>
-        unnamed?.isDamaged
+      besides: () => [
+        ...passed.map(({ base, fault }) => ({
+          name: baseKey(base),
+          fault,
+          loss: 'nothing: what is before it was read in its place',
+        })),
+        ...(unnamed?.isDamaged
           ? [{ name: newestBaseKey, fault: unnamed.fault, loss: 'nothing: the newest base was found by a listing' }]
-          : [],
+          : []),
+      ],
     });
     // A writer that was killed may not have named its first base yet.
     const notes = unnamed && !unnamed.isDamaged ? [`${newestBaseKey}: ${unnamed.fault}; the next writer puts it`] : [];

@@ -37,7 +37,8 @@ const checked = async (endpoint: string): Promise<{ readonly status: number; rea
 /** A lake of 60 pools with two bases, and nobody has it open. */
 const storeWithBases = async () => {
   const store = await startStore();
-  const { lake } = await openStored(await temporaryDirectory(), store.proxy.endpoint, {
+  const directory = await temporaryDirectory();
+  const { lake } = await openStored(directory, store.proxy.endpoint, {
     baseBytesMin: 40_000,
     graceMs: 0,
   });
@@ -45,7 +46,8 @@ const storeWithBases = async () => {
   const bases = (): string[] => store.keys().filter((key) => /^base\/\d/.test(key));
   await until(() => expect(bases()).toHaveLength(2));
   await lake.close();
-  return { ...store, base: bases().at(-1)! };
+  const [before, base] = bases() as [string, string];
+  return { ...store, base, before, directory };
 };
 const names = Array.from({ length: 60 }, (_, i) => `p${i + 10}`);
 const namesIn = (lake: Lake): readonly string[] =>
@@ -117,6 +119,98 @@ describe('base/newest', () => {
     expect(server.objects.get(newest)!.bytes.toString()).not.toBe('77');
   });
 });
+
+describe('a damaged newest base', () => {
+  const damages = [
+    {
+      what: 'has other bytes',
+      damage: (server: BucketServer, key: string) => change(server, key, Buffer.from('x')),
+      said: 'its bytes have not the checksum they were put with',
+    },
+    {
+      what: 'is none',
+      damage: (server: BucketServer, key: string) => change(server, key, Buffer.alloc(100), {}),
+      said: 'it is no base',
+    },
+    {
+      what: 'ends early',
+      damage: (server: BucketServer, key: string) =>
+        change(server, key, server.objects.get(key)!.bytes.subarray(0, -40), {}),
+      said: 'unexpected end of file',
+    },
+    {
+      what: 'is missing, though `base/newest` names it',
+      damage: (server: BucketServer, key: string) => server.objects.delete(key),
+      said: undefined,
+    },
+  ];
+  test.each(damages)('that $what is passed over for the one before it, and replaced', async ({ damage, said }) => {
+    const { server, proxy, keys, base, before } = await storeWithBases();
+    damage(server, `/lakes/a/${base}`);
+    const lines = said === undefined ? [] : [`store s3://lakes/a: ${base}: ${said}: ${before} was read in its place`];
+
+    const report = await checked(proxy.endpoint);
+    expect(report).toMatchObject({ status: said === undefined ? 0 : 1 });
+    if (said !== undefined) expect(report.output).toContain(`\n${base}: ${said}`);
+
+    const replica = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    expect(namesIn(replica.lake)).toEqual(names);
+    expect(replica.noted).toEqual(lines);
+
+    const next = await openStored(await temporaryDirectory(), proxy.endpoint);
+    expect(namesIn(next.lake)).toEqual(names);
+    expect(next.noted).toEqual(lines);
+    if (said !== undefined)
+      await until(() =>
+        expect(
+          keys()
+            .filter((key) => /^base\/\d/.test(key))
+            .at(-1)! > base,
+        ).toBe(true),
+      );
+    expect(keys()).not.toContain(base);
+    await next.lake.close();
+    expect(await checked(proxy.endpoint)).toMatchObject({ status: 0 });
+  });
+
+  test('stops no folder that has all, which puts another one', async () => {
+    const { server, proxy, keys, base, before, directory } = await storeWithBases();
+    change(server, `/lakes/a/${base}`, Buffer.from('x'));
+    const { lake, noted } = await openStored(directory, proxy.endpoint);
+    expect(namesIn(lake)).toEqual(names);
+    expect(noted).toEqual([`store s3://lakes/a: ${base}: ${damages[0]!.said}: ${before} was read in its place`]);
+    await until(() =>
+      expect(
+        keys()
+          .filter((key) => /^base\/\d/.test(key))
+          .at(-1)! > base,
+      ).toBe(true),
+    );
+    await lake.close();
+    expect(await checked(proxy.endpoint)).toMatchObject({ status: 0 });
+  });
+
+  test.each([
+    [
+      'the one before it is damaged too',
+      ({ server, before }: Stored) => change(server, `/lakes/a/${before}`, Buffer.from('x')),
+    ],
+    [
+      'a segment behind the one before it is lost',
+      ({ server, before }: Stored) =>
+        server.objects.delete(`/lakes/a/log/${String(Number(before.slice(-16)) + 1).padStart(16, '0')}`),
+    ],
+  ])('is what is wrong where %s', async (_what, more) => {
+    const stored = await storeWithBases();
+    change(stored.server, `/lakes/a/${stored.base}`, Buffer.from('x'));
+    more(stored);
+    const { endpoint } = stored.proxy;
+    expect(await messageOf(openStored(await temporaryDirectory(), endpoint))).toBe(
+      `store s3://lakes/a: ${stored.base}: ${damages[0]!.said}`,
+    );
+  });
+});
+type Stored = Awaited<ReturnType<typeof storeWithBases>>;
 
 test('a store that is away while a bucket is checked is no damage of its objects', async () => {
   const { proxy } = await startStore();

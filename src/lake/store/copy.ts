@@ -260,10 +260,17 @@ class LakeCopy implements LakeStore {
       report: lake.report,
     });
     this.takeRest();
+    await this.removeBases();
     if (begins !== undefined || this.opened.lacksBase) await this.copyWhole();
     await this.settled();
     this.removeGone();
     this.sweepLater(fence);
+  }
+  /** Bases that cannot be read make room for another one; until that is there, those before them serve. */
+  private async removeBases(): Promise<void> {
+    const { passed = [], lacksBase } = this.opened;
+    for (const { base } of passed) await this.bucket.delete(baseKey(base));
+    if (passed.length > 0 && !lacksBase) this.makeBaseSoon();
   }
   private sweepLater(segment: number): void {
     const { graceMs, noted, sweepDelayMs = sweepDelayDefault } = this.options;

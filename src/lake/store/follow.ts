@@ -257,12 +257,13 @@ class BucketFollower implements LakeFollower {
   }
   private async become(own: BucketWriter, fence: Tip, { unnamed }: BucketState): Promise<void> {
     const { lake } = this;
-    const gone = await goneNow(this.bucket, lake.directory);
+    const { bucket, options } = this;
+    const removals = await goneNow({ bucket, directory: lake.directory, noted: options.noted });
     clearInterval(this.removals);
     await this.cache?.close();
     this.cache = undefined;
     await this.removeDue(Infinity);
-    const opened = { tip: fence, gone, isFenced: true, lacksBase: false, ...(unnamed && { unnamed }) };
+    const opened = { tip: fence, ...removals, isFenced: true, lacksBase: false, ...(unnamed && { unnamed }) };
     const store = openFencedStore(this.options.standby!, own, opened);
     await lake.lead(store, placeOf(this.tip));
   }

@@ -34,7 +34,8 @@ import { probeTables } from '../tables/probe.ts';
 import { followedKey } from '../tables/table-rows.ts';
 import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
 import { versionOf, versionRow } from '../tables/versions.ts';
-import { type BaseFile, baseRows, readBaseHead } from './base-file.ts';
+import { type BaseFile, baseRows } from './base-file.ts';
+import { type PassedBase, getBase, notePassed, readByBase } from './read-base.ts';
 import {
   type BucketState,
   baseKey,
@@ -80,6 +81,8 @@ export interface Opened {
   readonly before?: SegmentHead;
   /** What `base/newest` is to name again. */
   readonly unnamed?: UnnamedBase;
+  /** Bases that cannot be read, and are to be replaced. */
+  readonly passed?: readonly PassedBase[];
 }
 interface OpenOptions {
   readonly bucket: Bucket;
@@ -140,7 +143,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
       const isWhole = !lacksBase && state.missing === undefined;
       return {
         tip: tipOf(newest),
-        gone: await goneIn(options, base),
+        ...(await goneIn(options, state)),
         isFenced: false,
         lacksBase: !isWhole,
         before: newest.head,
@@ -211,15 +214,20 @@ const endOf = (directory: string): { readonly number: number; readonly digest: s
     }
 };
 
+type Removals = Pick<Opened, 'gone' | 'passed'>;
 /** Objects that are to go, by base and segments. */
 const goneIn = async (
-  { bucket, directory }: Pick<OpenOptions, 'bucket' | 'directory'>,
-  base: number,
-): Promise<Opened['gone']> => {
-  const gone: (readonly [Id, number])[] = [];
-  if (base > 0) gone.push(...(await getBase(bucket, directory, base)).head.gone);
-  for await (const segment of segmentsFrom(bucket, base + 1)) gone.push(...removalsOf(segment));
-  return gone;
+  { bucket, directory, noted }: Pick<OpenOptions, 'bucket' | 'directory' | 'noted'>,
+  { bases }: BucketState,
+): Promise<Removals> => {
+  const { made, base, passed } = await readByBase(bucket, bases, async (base) => {
+    const gone: (readonly [Id, number])[] = [];
+    if (base > 0) gone.push(...(await getBase(bucket, directory, base)).head.gone);
+    for await (const segment of segmentsFrom(bucket, base + 1)) gone.push(...removalsOf(segment));
+    return gone;
+  });
+  notePassed(passed, base, noted);
+  return { gone: made, passed };
 };
 export const removalsOf = ({ head, records }: Pick<Segment, 'head' | 'records'>): (readonly [Id, number])[] =>
   records.flatMap((changes) => removedFiles(changes).map((id) => [id, head.at] as const));
@@ -229,23 +237,13 @@ export const removedFiles = (changes: readonly Change[]): Id[] =>
   );
 
 /** The same of all that the bucket has. */
-export const goneNow = async (bucket: Bucket, directory: string): Promise<Opened['gone']> => {
+export const goneNow = async (options: Pick<OpenOptions, 'bucket' | 'directory' | 'noted'>): Promise<Removals> => {
+  const { bucket, directory } = options;
   try {
-    return await goneIn({ bucket, directory }, (await findTip(bucket)).bases.at(-1) ?? 0);
+    return await goneIn(options, await findTip(bucket));
   } finally {
     rmSync(join(directory, 'store.base'), { force: true });
   }
-};
-
-const getBase = async (bucket: Bucket, directory: string, base: number): Promise<BaseFile> => {
-  const path = join(directory, 'store.base');
-  const key = baseKey(base);
-  if (!(await bucket.getFile(key, path)))
-    throw new LakeError('store-corrupt', { store: bucket.name, key, fault: 'it is missing' });
-  const file = readBaseHead(path, { store: bucket.name, key });
-  if (file.head.segment !== base)
-    throw new LakeError('store-corrupt', { store: bucket.name, key, fault: `it is base ${file.head.segment}` });
-  return file;
 };
 
 const madeFolder = (directory: string): string => join(directory, 'store.made');
@@ -310,12 +308,18 @@ interface MadeFolder {
 }
 /** Makes log and tables from the bucket, fenced, and puts them into the folder. */
 const makeFolderFrom = async (options: OpenOptions, state: BucketState): Promise<MadeFolder> => {
+  const { made, base, passed } = await readByBase(options.bucket, state.bases, (base) =>
+    makeFolderBy(options, state, base),
+  );
+  notePassed(passed, base, options.noted);
+  return { ...made, opened: { ...made.opened, passed } };
+};
+const makeFolderBy = async (options: OpenOptions, state: BucketState, base: number): Promise<MadeFolder> => {
   const { bucket, directory, noted } = options;
   const own = logBegin(directory) ? endOf(directory) : undefined;
   const made = madeFolder(directory);
   rmSync(made, { recursive: true, force: true });
   mkdirSync(options.follows ? made : join(made, 'log'), { recursive: true });
-  const base = state.bases.at(-1) ?? 0;
   const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
   const environment = new Environment(tablesFolder(made), tableNames, false);
   const maker = new FolderMaker(options, environment, own);
