@@ -5,12 +5,12 @@
  * Invariants:
  * - Segments begin at multiples of eight from the block's start, in the order of the directory: their places follow
  *   from their lengths.
- * - What the directory says of a column begins with a byte of its encoding (`encodings`); `decode.ts` reads it in the
+ * - What the directory says of a column begins with a byte of its encoding (`encodings`); `directory.ts` reads it in the
  *   same order.
  * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
  */
 import { timesOfTexts } from '../../vectors/time-texts.ts';
-import { type MemberRows, memberRows } from '../../vectors/member-rows.ts';
+import { memberRows } from '../../vectors/member-rows.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';
 import { ByteWriter } from '../../vectors/value.ts';
@@ -35,7 +35,7 @@ import {
 import { checksum } from './checksum.ts';
 import { packCodedNumbers } from './coded-numbers.ts';
 import type { Compress, Expansion, SegmentKind } from './compression.ts';
-import type { Segment } from './decode.ts';
+import type { Segment } from './column.ts';
 import { ColumnDictionary } from './dictionary.ts';
 import { type Layout, type TypeTable } from './layout.ts';
 import { filterOf } from './membership.ts';
@@ -52,7 +52,7 @@ import {
   wideDistances,
 } from './packing.ts';
 import { scaledFloats } from './scaled-floats.ts';
-import { blockRowsMax, pairsVersion, spansVersion, timesVersion } from '../objects/format.ts';
+import { pairsVersion, spansVersion, timesVersion } from '../objects/format.ts';
 import {
   BytesRange,
   isWhole,
@@ -62,25 +62,21 @@ import {
   writeFloat,
   writeWide,
 } from './statistics.ts';
+import { encodings, numberKinds } from './encodings.ts';
+import { partName, rowsOf } from './members.ts';
+import {
+  lookUp,
+  lengthsOf,
+  addRuns,
+  markSeen,
+  addSeen,
+  extremesOf,
+  isConstant,
+  isFloat32,
+  lessBase,
+  isOneRun,
+} from './values.ts';
 
-/** Encodings of a column of numbers, bytes or bools. */
-export const encodings = {
-  plain: 0,
-  constant: 1,
-  dictionary: 2,
-  float32: 3,
-  packed: 4,
-  times: 5,
-  filtered: 6,
-  paired: 7,
-  units: 8,
-  scaled: 9,
-} as const;
-/** What arrays hold the numbers of a column. */
-export const numberKinds = { float: 0, signed: 1, unsigned: 2 } as const;
-
-/** Longest text that a directory holds itself. */
-const constantBytesMax = 256;
 /** Below so many rows a column gets no dictionary. */
 const dictionaryRowsMin = 32;
 /** A column of strings has a filter from so many rows on, if its texts have no more bytes than this, on average. */
@@ -580,101 +576,3 @@ export class BlockEncoder {
     return { form: 'dynamic', parts };
   }
 }
-
-/** Parts are stored by name, so that blocks that met them in another order share a layout. */
-const partName = (v: Vector): string => {
-  switch (v.form) {
-    case 'constant':
-    case 'error':
-      return `${v.form} ${partName(v.inner)}`;
-    case 'named':
-      return `=${v.name}`;
-    case 'dictionary':
-      return partName(v.values);
-    case 'selected':
-      return partName(v.base);
-    case 'record':
-      return `{${v.fields.map((f) => f.name).join()}}`;
-    case 'dynamic':
-      return 'dynamic';
-    default: {
-      const type = uniformType(v)!;
-      return type.kind === 'primitive' ? type.name : `${v.form} ${type.id}`;
-    }
-  }
-};
-
-/** The rows of one member in row order; the member itself if that is what it holds. */
-const rowsOf = (member: Vector, { starts, slots, inOrder }: MemberRows, tag: number): Vector => {
-  const own = slots.subarray(starts[tag]!, starts[tag + 1]!);
-  const first = own[0] ?? 0;
-  return inOrder[tag] ? slice(member, first, first + own.length) : take(member, own);
-};
-
-// The loops are functions of their own, and take arrays, not vectors: the engine compiles them soon, once, and for
-// good, whatever kinds of vectors come.
-
-const lookUp = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!;
-};
-const lengthsOf = (offsets: Uint32Array, length: number): Uint32Array => {
-  const out = new Uint32Array(length);
-  for (let i = 0; i < length; i++) out[i] = offsets[i + 1]! - offsets[i]!;
-  return out;
-};
-const addRuns = (range: BytesRange, offsets: Uint32Array, length: number): void => {
-  for (let i = 0; i < length; i++) range.add(offsets[i]!, offsets[i + 1]!);
-};
-const markSeen = (codes: Uint32Array, seen: Uint8Array): void => {
-  for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1;
-};
-const addSeen = (range: BytesRange, offsets: Uint32Array, seen: Uint8Array): void => {
-  for (let code = 0; code < seen.length; code++) if (seen[code] === 1) range.add(offsets[code]!, offsets[code + 1]!);
-};
-/** Places of the least and the greatest number. */
-const extremesOf = (numbers: Float64Array, length: number): { readonly least: number; readonly greatest: number } => {
-  let least = 0;
-  let greatest = 0;
-  for (let i = 1; i < length; i++) {
-    if (numbers[i]! < numbers[least]!) least = i;
-    else if (numbers[i]! > numbers[greatest]!) greatest = i;
-  }
-  return { least, greatest };
-};
-
-/** Bit by bit: 0 and -0 are two values. */
-const isConstant = (values: Float64Array, length: number): boolean => {
-  const first = values[0]!;
-  for (let i = 1; i < length; i++) if (!Object.is(values[i], first)) return false;
-  return true;
-};
-const isFloat32 = (values: Float64Array, length: number): boolean => {
-  for (let i = 0; i < length; i++) {
-    const x = values[i]!;
-    if (Math.fround(x) !== x && x === x) return false;
-  }
-  return true;
-};
-/** The distances of a block: no array is made for each column, whose memory the collector would have to find again. */
-let distancesOfBlock = new Float64Array(0);
-/** Good until the next call. */
-const lessBase = (values: Float64Array, length: number, base: number): Float64Array => {
-  if (distancesOfBlock.length < length) distancesOfBlock = new Float64Array(Math.max(length, blockRowsMax));
-  const out = distancesOfBlock.subarray(0, length);
-  subtract(values, base, out);
-  return out;
-};
-const subtract = (values: Float64Array, base: number, out: Float64Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = values[i]! - base;
-};
-const isOneRun = (offsets: Uint32Array, bytes: Uint8Array, length: number): boolean => {
-  const start = offsets[0]!;
-  const size = offsets[1]! - start;
-  if (size > constantBytesMax) return false;
-  for (let i = 1; i < length; i++) {
-    const at = offsets[i]!;
-    if (offsets[i + 1]! - at !== size) return false;
-    for (let k = 0; k < size; k++) if (bytes[at + k] !== bytes[start + k]) return false;
-  }
-  return true;
-};

@@ -6,8 +6,8 @@ import { textToBytes } from '../../vectors/text-codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
-import { type Column, type Segment, fieldNamed } from './decode.ts';
-import { numberKinds } from './encode.ts';
+import { type Column, type Segment, fieldNamed } from './column.ts';
+import { numberKinds } from './encodings.ts';
 import { outward } from './statistics.ts';
 
 /** A test of one column; the shape of `Predicate` in query/plan/plan.ts. */

@@ -13,24 +13,18 @@ import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import type { BytesVector, NumberVector, Vector } from '../../vectors/vector.ts';
+import { type Codes, type Column, type DynamicColumn, type Flags, fieldNamed } from './column.ts';
 import {
-  type Codes,
-  type Column,
-  type DynamicColumn,
-  type Flags,
   type SegmentSource,
-  type SegmentVisitor,
   codesAsStored,
   decodeCodes,
   decodeColumn,
-  fieldNamed,
   decodeFlags,
   decodeTags,
   distancesAsStored,
-  visitSegments,
-  visitTags,
 } from './decode.ts';
-import { numberKinds } from './encode.ts';
+import { type SegmentVisitor, visitSegments, visitTags } from './wanted.ts';
+import { numberKinds } from './encodings.ts';
 import { type NumberRange, floatRange, integerRange } from './number-ranges.ts';
 import {
   type Candidates,

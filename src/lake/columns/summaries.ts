@@ -11,15 +11,9 @@ import { longDecimalName } from '../../vectors/decimal.ts';
 import type { ColumnSummary, IntegerTotals } from '../../vectors/summary.ts';
 import { isFloat } from '../../vectors/type.ts';
 import type { NumberVector } from '../../vectors/vector.ts';
-import {
-  type Column,
-  type SegmentSource,
-  type SegmentVisitor,
-  decodeColumn,
-  distancesAsStored,
-  fieldNamed,
-  visitSegments,
-} from './decode.ts';
+import { type Column, fieldNamed } from './column.ts';
+import { type SegmentSource, decodeColumn, distancesAsStored } from './decode.ts';
+import { type SegmentVisitor, visitSegments } from './wanted.ts';
 
 type NumberColumn = Extract<Column, { form: 'number' }>;
 /** The values of a column, null aside, if they are all of one kind. */

@@ -18,22 +18,18 @@ import { ByteReader } from '../columns/byte-reader.ts';
 import { checksum } from '../columns/checksum.ts';
 import { expanded } from '../columns/compression.ts';
 import type { ColumnCache } from '../columns/cache.ts';
+import type { Column, Segment } from '../columns/column.ts';
+import { DirectoryReader } from '../columns/directory.ts';
 import {
-  type Column,
-  DirectoryReader,
   type Projection,
-  type Segment,
-  type SegmentSource,
   type SegmentVisitor,
-  decodeColumn,
-  decodeTags,
-  owned,
   projectColumn,
   textsAlone,
   visitSegments,
   visitStrings,
   visitTags,
-} from '../columns/decode.ts';
+} from '../columns/wanted.ts';
+import { type SegmentSource, decodeColumn, decodeTags, owned } from '../columns/decode.ts';
 import { type Layout, readLayout, readTypes, typeOfLayout } from '../columns/layout.ts';
 import type { StoredBlock } from '../columns/kept.ts';
 import { mayHold } from '../columns/membership.ts';

@@ -4,7 +4,7 @@
  */
 import { compareBytes } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import type { Projection } from '../columns/decode.ts';
+import type { Projection } from '../columns/wanted.ts';
 import type { KeyRange, ObjectMeta, PageRequest } from '../lake.types.ts';
 import { blockRowsMax } from '../objects/format.ts';
 import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from '../objects/reader.ts';

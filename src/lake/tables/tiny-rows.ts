@@ -12,8 +12,8 @@ import type { PrimitiveType } from '../../vectors/type.ts';
 import type { DynamicVector, Field, Vector } from '../../vectors/vector.ts';
 import { ByteReader } from '../columns/byte-reader.ts';
 import { checksum } from '../columns/checksum.ts';
-import type { Projection } from '../columns/decode.ts';
-import { encodings, numberKinds } from '../columns/encode.ts';
+import type { Projection } from '../columns/wanted.ts';
+import { encodings, numberKinds } from '../columns/encodings.ts';
 import { type Layout, readLayout, readTypes } from '../columns/layout.ts';
 import { header, magic, plainVersion, trailerLength } from '../objects/format.ts';
 

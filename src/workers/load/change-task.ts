@@ -17,7 +17,7 @@ import type { ExecutionContext } from '../../exec/context.ts';
 import type { ExecutionHost } from '../../exec/source.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
 import { type LoadSorter, openSort } from '../../lake/load/sort.ts';
-import type { Projection } from '../../lake/columns/decode.ts';
+import type { Projection } from '../../lake/columns/wanted.ts';
 import { type ObjectReader, projectionOf } from '../../lake/objects/reader.ts';
 import { openReader } from '../../lake/scan/input.ts';
 import { keyRange } from '../../lake/scan/range.ts';

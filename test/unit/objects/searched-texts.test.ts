@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import type { ScanRequest } from '../../../src/exec/source.ts';
-import { type Column, type Segment, visitStrings } from '../../../src/lake/columns/decode.ts';
+import type { Column, Segment } from '../../../src/lake/columns/column.ts';
+import { visitStrings } from '../../../src/lake/columns/wanted.ts';
 import { mayContain, pairsOf, searchedTexts } from '../../../src/lake/columns/pairs.ts';
 import { BlockScanner } from '../../../src/lake/scan/block.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
