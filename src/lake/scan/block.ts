@@ -67,11 +67,14 @@ export class BlockScanner {
   private readonly filterName: string;
   /** The filter looks at all that is wanted. */
   private readonly filterSuffices: boolean;
+  /** What is wanted beside the columns that the filter looks at; undefined: all of it is read. */
+  private readonly filterLacks: Lacking | undefined;
   private readonly texts: readonly SearchedText[] | undefined;
   /** What is asked beyond tests that are answered from what is stored, and its columns. */
   private readonly restProjection: Projection | undefined;
   private readonly restName: string;
   private readonly restSuffices: boolean;
+  private readonly restLacks: Lacking | undefined;
   /** All that is looked at; undefined: the whole row, or rows beside others. */
   private readonly looksAt: readonly Projection[] | undefined;
   private readonly summariesName: string;
@@ -94,6 +97,8 @@ export class BlockScanner {
     const rest = filter?.stored?.columns;
     this.restProjection = rest && projectionOf(rest);
     this.restName = JSON.stringify([rest ?? null, false]);
+    this.filterLacks = filter?.textOnly ? undefined : lackingOf(columns, filter?.columns);
+    this.restLacks = lackingOf(columns, rest);
     this.restSuffices = !rest || (columns !== undefined && covers(rest, columns));
     if (this.projection && !bestKeys && !filter?.best && !filter?.textOnly && (!filter || this.filterProjection))
       this.looksAt = this.filterProjection ? [this.projection, this.filterProjection] : [this.projection];
@@ -337,7 +342,7 @@ export class BlockScanner {
           ? undefined
           : this.restSuffices
             ? { rows: all, index: own }
-            : this.wanted(reader, block, part, own);
+            : this.beside(reader, block, part, { seen: all, index: own, lacking: this.restLacks });
       return answer instanceof Promise ? answer.then(completed) : completed(answer);
     };
     return rows instanceof Promise ? rows.then(asked) : asked(rows);
@@ -346,6 +351,28 @@ export class BlockScanner {
     const { bytesRead } = reader;
     const rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
     return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
+  }
+  /** The wanted columns: those that were looked at, with the others beside them. */
+  private beside(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    {
+      seen,
+      index,
+      lacking,
+    }: { readonly seen: Vector; readonly index: KeptRows; readonly lacking: Lacking | undefined },
+  ): MaybePromise<Kept> {
+    if (!lacking || part.form !== 'record' || seen.form !== 'record') return this.wanted(reader, block, part, index);
+    const { bytesRead } = reader;
+    const read = this.told(reader, bytesRead, this.named(reader, block, part, lacking), false);
+    const joined = (others: Vector): MaybePromise<Kept> => {
+      if (others.form !== 'record') return this.wanted(reader, block, part, index);
+      const fields = new Map([...seen.fields, ...others.fields].map((f) => [f.name, f]));
+      const wanted = part.fields.flatMap(({ name }) => (lacking.names.has(name) ? (fields.get(name) ?? []) : []));
+      return { rows: { form: 'record', length: seen.length, fields: wanted }, index };
+    };
+    return read instanceof Promise ? read.then(joined) : joined(read);
   }
   private best(reader: ObjectReader, block: number, seen: Vector, index: KeptRows): KeptRows {
     const { bestKeys, descending } = this.options;
@@ -360,7 +387,9 @@ export class BlockScanner {
     index: KeptRows,
   ): MaybePromise<Kept | undefined> {
     if (index?.length === 0) return undefined;
-    return this.filterSuffices ? { rows: seen, index } : this.wanted(reader, block, part, index);
+    return this.filterSuffices
+      ? { rows: seen, index }
+      : this.beside(reader, block, part, { seen, index, lacking: this.filterLacks });
   }
 
   /** The wanted columns of a part, or those that the filter looks at. */
@@ -445,6 +474,26 @@ const isLate = (v: Vector): boolean => {
     default:
       return false;
   }
+};
+
+/** Columns beside others; `names`: of all fields that are wanted. */
+interface Lacking extends WantedColumns {
+  readonly names: ReadonlySet<string>;
+}
+/**
+ * What of the wanted columns is not among those that are looked at, so that none is read and decoded twice, as keys of
+ * joins would be, which are looked at first and then wanted. Undefined where fields are wanted of which some other part
+ * is looked at.
+ */
+const lackingOf = (wanted: Paths | undefined, looked: Paths | undefined): Lacking | undefined => {
+  if (!wanted || !looked || wanted.some((c) => c.length === 0)) return undefined;
+  const lacking = wanted.filter((c) => !covers(looked, [c]));
+  if (lacking.length === wanted.length || lacking.some((c) => looked.some((f) => f[0] === c[0]))) return undefined;
+  return {
+    name: JSON.stringify([lacking, false]),
+    projection: projectionOf(lacking),
+    names: new Set(wanted.map((c) => c[0]!)),
+  };
 };
 
 /** Whether all wanted paths are those, or within them. */
