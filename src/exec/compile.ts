@@ -10,7 +10,7 @@ import { FloatRoom } from './expressions/float-room.ts';
 import { Counters, analysisOf } from './counters.ts';
 import type { OperatorCount } from './source.ts';
 import { counting } from './context.ts';
-import { Emission, type Item, type Step, type Stream, drive, eachBatch, wait } from './operator.ts';
+import { Emission, type Item, type Step, type Stream, drive, eachBatch, narrowing, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
 import { aggregate, keepsNoRows } from './operators/aggregate.ts';
 import { type BlockTotals, blockTotals } from './operators/block-totals.ts';
@@ -225,7 +225,8 @@ const runOf = (p: Pipeline, build: Build): PipelineRun => {
       name === undefined ? plain : (inputs) => plain(inputs).map((stream) => namedStream(stream, name));
     const run: PipelineRun = reshaped ? (inputs) => told(inputs).map(reshaped) : told;
     return counters
-      ? (inputs) => run(inputs).map((stream) => of.reduce<Stream>((s, one) => counters.counted(one, s), stream))
+      ? (inputs) =>
+          run(inputs).map((stream) => of.reduce<Stream>((s, one) => narrowing(counters.counted(one, s), s), stream))
       : run;
   });
   return (inputs) => runs.reduce<readonly Stream[]>((streams, run) => run(streams), inputs);

@@ -7,7 +7,8 @@
  * row); `drive` awaits the promises, one a batch at most.
  *
  * Invariants:
- * - A batch is never empty, and has at most `context.batchRows` rows; those of scans up to twice as many.
+ * - A batch is never empty, and has at most `context.batchRows` rows; those of scans up to twice as many, and so those of
+ *   joins that give at most one row for each of theirs.
  * - What is no batch is passed on as it is, at once.
  * - A stream that is not wanted any more is returned (`for .. of` does it); sources free what they hold in `finally`.
  */
@@ -16,6 +17,7 @@ import { isTurnLong, memoryTurn, nextTurn, sameTask, turnBegan, working } from '
 import { type Vector, slice } from '../vectors/vector.ts';
 import { flatSize } from './operators/compact.ts';
 import type { AsyncEvaluator } from './expressions/evaluator.ts';
+import type { Wanted } from './operators/join/key-set.ts';
 import type { ChannelBatch } from './source.ts';
 
 /** A batch on its way to a channel (`output`). */
@@ -38,7 +40,16 @@ export type Side = Promise<unknown> | Emission;
 /** A batch, or what only passes by. */
 export type Item = Vector | Side;
 /** What one operator gives and the next one pulls. */
-export type Stream = Iterable<Item>;
+export interface Stream extends Iterable<Item> {
+  /**
+   * Told before the stream is pulled: rows whose value at the path is not among those keys are not wanted. They may come
+   * all the same.
+   */
+  readonly narrow?: ((wanted: Wanted) => void) | undefined;
+}
+/** A stream that hands on what it is told to the one that it is made of. */
+export const narrowing = (stream: Stream, { narrow }: Stream): Stream =>
+  narrow ? Object.assign(stream, { narrow }) : stream;
 /** An operator with one input: each call is a run of its own. */
 export type Step = (input: Stream) => Stream;
 

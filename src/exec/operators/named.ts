@@ -64,4 +64,5 @@ export const namedStream = (stream: Stream, name: string): Stream => ({
       return: () => items.return?.() ?? { done: true, value: undefined },
     };
   },
+  narrow: stream.narrow,
 });

@@ -10,6 +10,7 @@ import type { BestRows, BlockSummaries, KeptRows, Progress, ScanFilter, ScanRequ
 import { pulled } from '../pulled.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
+import { type Wanted, keyTest, prunerOf } from './join/key-set.ts';
 import { named } from './named.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
@@ -48,12 +49,23 @@ export const scan = (
   const stored = op.filter && !runs ? storedTests(op.filter, build) : undefined;
   // In order a row may be tested twice, which a bound that moves does not stand.
   const bound = op.best && !op.ordered ? keyBound(op.best) : undefined;
-  return function* read(): Generator<Item> {
+  const mayNarrow = !bound && !op.totals && !op.counted && op.limit === undefined;
+  return () => {
+    if (!mayNarrow || !op.sources.some((source) => host.filters?.(source))) return read([]);
+    const wanted: Wanted[] = [];
+    return Object.assign(read(wanted), { narrow: (keys: Wanted) => void wanted.push(keys) });
+  };
+  function* read(wanted: readonly Wanted[]): Generator<Item> {
+    if (wanted.some(({ keys }) => !keys.range)) return;
     const counts = context.counters?.scan();
     const take = op.totals?.take;
     const summaries = take &&
       op.totals && { of: op.totals.of, take: totalsTaken(take, progress, op.filter === undefined) };
-    const counted: ScanRequest = { ...request, ...(counts && { counts }), ...(summaries && { summaries }) };
+    const counted: ScanRequest = {
+      ...narrowed(request, wanted),
+      ...(counts && { counts }),
+      ...(summaries && { summaries }),
+    };
     const filter = scanFilter(
       context.signal,
       test && {
@@ -63,7 +75,7 @@ export const scan = (
         ...(runs && { runs: { find: runs.find, rest } }),
         ...(stored && { stored }),
       },
-      bound?.(),
+      { bound: bound?.(), keys: keyTest(wanted) },
       progress,
     );
     for (const source of op.sources) {
@@ -84,7 +96,14 @@ export const scan = (
         else yield* batches(kept, kept.length <= context.batchRows * 2 ? kept.length : context.batchRows);
       }
     }
-  };
+  }
+};
+
+/** With what keys tell of the bounds of blocks. */
+const narrowed = (request: ScanRequest, wanted: readonly Wanted[]): ScanRequest => {
+  const pruners = wanted.map(prunerOf).filter((p) => p !== undefined);
+  if (pruners.length === 0) return request;
+  return { ...request, pruner: { kind: 'all', of: [...(request.pruner ? [request.pruner] : []), ...pruners] } };
 };
 
 /** Rows that came as what they come to are read, and match, as others do. */
@@ -147,7 +166,7 @@ const textsOf = (e: PlanExpr): readonly string[] | undefined => {
   }
 };
 
-/** The filter and the bound of a top behind it, as the scan of a host may use them. */
+/** The filter, and the bound of a top or the keys of joins behind it, as the scan of a host may use them. */
 const scanFilter = (
   signal: AbortSignal,
   filter:
@@ -158,21 +177,22 @@ const scanFilter = (
         readonly stored?: SplitFilter;
       } & TextSearch)
     | undefined,
-  bound: KeyBound | undefined,
+  { bound, keys }: { readonly bound: KeyBound | undefined; readonly keys: ReturnType<typeof keyTest> },
   progress: Progress,
 ): ScanFilter | undefined => {
-  if (!filter && !bound) return undefined;
-  const columns = filter ? filter.columns && [...filter.columns, ...(bound ? [bound.path] : [])] : [bound!.path];
+  const more = bound ? { paths: [bound.path], keep: bound.keep } : keys;
+  if (!filter && !more) return undefined;
+  const columns = filter ? filter.columns && [...filter.columns, ...(more?.paths ?? [])] : more!.paths;
   const bounded = (rows: Vector, kept: KeptRows): KeptRows => {
-    if (!bound || kept?.length === 0) return kept;
-    const rest = bound.keep(keptOf(rows, kept));
+    if (!more || kept?.length === 0) return kept;
+    const rest = more.keep(keptOf(rows, kept));
     return rest ? placed(rest, kept) : kept;
   };
-  const stored = filter?.stored && toStored(filter.stored, { signal, bound, bounded, progress });
+  const stored = filter?.stored && toStored(filter.stored, { signal, paths: more?.paths, bounded, progress });
   return {
     ...(columns && { columns }),
     ...(stored && { stored }),
-    ...(filter?.textOnly && !bound && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }),
+    ...(filter?.textOnly && !more && { textOnly: true, ...(filter.texts && { texts: filter.texts }) }),
     ...(bound && { best: bestOf(bound, filter?.test) }),
     keep: (rows, inOrder) =>
       named('where', () =>
@@ -187,22 +207,22 @@ const scanFilter = (
       ),
   };
 };
-/** What is asked beyond the stored tests: the rest of the filter, and the bound of a top. */
+/** What is asked beyond the stored tests: the rest of the filter, and the bound of a top or the keys of joins. */
 const toStored = (
   { tests, rest, columns: own }: SplitFilter,
   {
     signal,
-    bound,
+    paths,
     bounded,
     progress,
   }: {
     readonly signal: AbortSignal;
-    readonly bound: KeyBound | undefined;
+    readonly paths: readonly FieldPath[] | undefined;
     readonly bounded: (rows: Vector, kept: KeptRows) => KeptRows;
     readonly progress: Progress;
   },
 ): StoredTests => {
-  const columns = rest && !own ? undefined : [...(own ?? []), ...(bound ? [bound.path] : [])];
+  const columns = rest && !own ? undefined : [...(own ?? []), ...(paths ?? [])];
   const asked = (rows: Vector, kept: Uint32Array | undefined): KeptRows | Promise<KeptRows> => {
     const answer = rest?.(kept ? take(rows, kept) : rows);
     const all = (chosen: Uint32Array | undefined): KeptRows => bounded(rows, chosen ? placed(chosen, kept) : kept);
@@ -211,7 +231,7 @@ const toStored = (
   return {
     tests,
     ...(columns && { columns }),
-    ...((rest || bound) && {
+    ...((rest || paths) && {
       rest: (rows: Vector, kept: Uint32Array | undefined) => working(signal, () => asked(rows, kept)),
     }),
     seen: (rows) => {

@@ -1,4 +1,7 @@
-/** Where what follows does not care about the pool's order, the scan need not merge overlapping objects. */
+/**
+ * Where what follows does not care about the pool's order, the scan need not merge overlapping objects. A join in
+ * between gives the same rows whatever the order of its left side is, in theirs.
+ */
 import type { PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
 import { keepsOrder } from './order.ts';
@@ -8,7 +11,7 @@ export const unorderedScan = {
   apply: (ops) => {
     const [scan, ...rest] = ops;
     if (scan?.kind !== 'scan' || !scan.ordered) return ops;
-    const next = rest.find((op) => !keepsOrder(op));
+    const next = rest.find((op) => !keepsOrder(op) && op.kind !== 'join');
     return next && isIndifferent(next) ? [{ ...scan, ordered: false }, ...rest] : ops;
   },
 } as const satisfies Rule;

@@ -279,6 +279,38 @@ describe('explain analyze', () => {
     ]);
     expect(await rowsOf('explain analyze values 1, 2')).toEqual(['query 2', 'null 1', 'values 2']);
   });
+  test('a scan leaves out rows without a partner in the joins behind it, and blocks by the keys there are', async () => {
+    const facts = await newPool('asc', 1 << 16);
+    const one = (i: number): string => `{k:${i},a:${i % 50},b:${i % 7},v:${i % 11},s:"text ${i}"}`;
+    await load(facts, Array.from({ length: 100_000 }, (_, i) => one(i)).join('\n'));
+    const side = await newPool();
+    await load(side, Array.from({ length: 50 }, (_, i) => `{k:${i},name:"n${i % 10}"}`).join('\n'));
+    const empty = await newPool();
+    const lines = async (joins: string): Promise<{ rows: number; blocks: number; scanned: number }> => {
+      const text = `select count(*) as n from ${facts.name} f ${joins}`;
+      const [whole, scan] = (await analysis(`explain analyze ${text}`)).map((line) => line.split(/,(?=\w+:)/));
+      expect(whole).toBeDefined();
+      const of = (name: string): number => Number(scan!.find((part) => part.startsWith(`${name}:`))!.split(':')[1]);
+      const n = Number(/\d+/.exec(await query(text))![0]);
+      return { rows: n, scanned: of('rows'), blocks: of('blocks') };
+    };
+    const all = await lines(`left join ${side.name} x on f.a = x.k`);
+    expect(all.scanned).toBe(100_000);
+    // a is 3, 13, 23, 33 or 43: 10,000 rows; b is 4 of them.
+    const named = `join ${side.name} x on f.a = x.k`;
+    expect(await lines(`${named} where x.name = 'n3'`)).toEqual({ ...all, rows: 10_000, scanned: 10_000 });
+    const both = await lines(`${named} join ${side.name} y on f.b = y.k where x.name = 'n3' and y.k in (2, 4)`);
+    expect([both.scanned, both.rows]).toEqual([both.rows, both.rows]);
+    expect(both.rows).toBeGreaterThan(2000);
+    // A side that keeps rows without a partner leaves nothing out, an inner join before it does.
+    expect((await lines(`left join ${side.name} x on f.a = x.k and x.name = 'n3'`)).scanned).toBe(100_000);
+    expect((await lines(`left join ${side.name} y on f.b = y.k ${named} where x.name = 'n3'`)).scanned).toBe(10_000);
+    expect((await lines(`anti join ${side.name} x on f.a = x.k and x.name = 'n3'`)).rows).toBe(90_000);
+    // By the pool's key whole blocks are left out; without keys nothing is read.
+    const near = await lines(`join ${side.name} x on f.k = x.k + 70000`);
+    expect([near.rows, near.blocks < all.blocks / 4]).toEqual([50, true]);
+    expect(await lines(`join ${empty.name} x on f.a = x.k`)).toEqual({ rows: 0, scanned: 0, blocks: 0 });
+  });
   test('is no filter of a delete, and runs what it is asked about', async () => {
     const pool = await newPool();
     const other = await newPool();

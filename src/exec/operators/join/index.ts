@@ -14,6 +14,7 @@ import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';
 import { type Pairs, directOf, pairsDirect, placesOf } from './direct.ts';
+import { type KeySet, keySetOf, noKeys } from './key-set.ts';
 import type { Sorted } from './ranges.ts';
 import { type Typed, type TypedKey, find, keyNumbers, oneClass, tableOf, typedKeys } from './typed-keys.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
@@ -76,6 +77,7 @@ export class JoinIndex {
   private asked = 0;
   private coded: Coded | undefined;
   private unique: boolean | undefined;
+  private keysTold: KeySet | undefined;
   /** By the types of other keys: the same rows under keys that are read as those. */
   private readonly others = new Map<string, JoinIndex>();
 
@@ -108,6 +110,14 @@ export class JoinIndex {
   /** Whether no two rows have one key. */
   get isUnique(): boolean {
     return (this.unique ??= this.next.every((place) => place === none));
+  }
+  /** Its keys, as far as whole numbers tell them; undefined: they do not. */
+  keySet(keepsNulls: boolean): KeySet | undefined {
+    const { typed, next, loose } = this;
+    if (next.length === 0) return noKeys;
+    if (!typed?.range) return undefined;
+    const options = { type: typed.keys[0].type, loose, keepsNulls };
+    return (this.keysTold ??= keySetOf(keyNumbers(typed.keys).subarray(0, next.length), typed.range, options));
   }
   /** For another run: no row has had a match. */
   anew(): JoinIndex {

@@ -9,6 +9,7 @@
  * put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
  * the order of partitions.
  */
+import { pathOf } from '../../../query/plan/walk.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -18,8 +19,9 @@ import type { SpillRun, SpillStore } from '../../source.ts';
 import type { Build } from '../build.ts';
 import { compact } from '../compact.ts';
 import { JoinIndex, heldBytes } from './index.ts';
+import type { Wanted } from './key-set.ts';
 import { RightSide } from './null-aware.ts';
-import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
+import { type JoinOp, type JoinParts, keepsLeft, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
 import { rangesOf } from './ranges.ts';
 import { Aside } from './spill.ts';
 import { type Turned, type Turns, fitsLeft, isTurnable, isTurnableLate, sidesOf, turnedOver } from './turned.ts';
@@ -37,7 +39,26 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
     ranges: rangesOf(op, build),
   };
   const kept: Kept = { index: undefined, turns: 0 };
-  return (left, right) => run(left, right, parts, kept, 0);
+  const { leftName, style } = op;
+  const keepsLeftRows = style !== 'right' && style !== 'full';
+  return (left, right) => {
+    const rows: Stream = run(left, right, parts, kept, 0);
+    const { narrow } = left;
+    // What is asked of the left rows of its pairs is asked of its left side.
+    return narrow && keepsLeftRows
+      ? Object.assign(rows, {
+          narrow: ({ path: [name, ...path], keys }: Wanted) => name === leftName && narrow({ path, keys }),
+        })
+      : rows;
+  };
+};
+
+/** Tells the left side which of its rows may have partners, where others are not given. */
+const tell = ({ narrow }: Stream, index: JoinIndex, op: JoinOp): void => {
+  if (!narrow || keepsLeft(op) || op.equal.length !== 1) return;
+  const path = pathOf(op.equal[0].left);
+  const keys = path && path.length > 0 ? index.keySet(op.nullsMatch) : undefined;
+  if (keys) narrow({ path: path!, keys });
 };
 
 /** Of its budget a join may give so much to a table by place. */
@@ -185,6 +206,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         held = 0;
       }
     }
+    if (level === 0) tell(left, index, op);
     for (const batch of waiting) yield* grown(index, probe(batch, index, parts));
     for (let next = items.next(); !next.done; next = items.next()) {
       if (isBatch(next.value)) yield* grown(index, probe(next.value, index, parts));

@@ -104,8 +104,9 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   if (op.nullAware && index.rows.length > 0) out.forEach((code, i) => (out[i] = code === 2 ? 1 : code));
   const single = op.firstOnly && !parts.residual;
   // Each left row has one candidate at most: there are no chains to follow, and the pairs are as many as the left rows,
-  // or fewer.
-  const mayBeOne = !piece && !parts.ranges && left.length <= pairsMax && (single || index.isUnique);
+  // or fewer. Those of a scan may come in batches twice as long.
+  const isBatch = left.length <= pairsMax || left.length <= rowsMax * 2;
+  const mayBeOne = !piece && !parts.ranges && isBatch && (single || index.isUnique);
   const ones = mayBeOne ? index.pairs(keys, left.length) : undefined;
   let isOne = ones !== undefined;
   /** Whether a row had a match; those before row `first` have no candidates to come. */
@@ -118,10 +119,11 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   const found = index.find(keys, left.length);
   const { heads, order, next } = found;
   const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));
-  let lefts = new Uint32Array(pairsMax);
-  let rights = new Uint32Array(pairsMax);
+  isOne = !near && !piece && isBatch && (single || (next === index.next && index.isUnique));
+  const room = isOne ? left.length : pairsMax;
+  let lefts = new Uint32Array(room);
+  let rights = new Uint32Array(room);
   if (!piece) matched = new Uint8Array(left.length);
-  isOne = !near && !piece && left.length <= pairsMax && (single || (next === index.next && index.isUnique));
   if (isOne) {
     const count = onePairEach(found, left.length, lefts, rights);
     return yield* give(lefts.subarray(0, count), rights.subarray(0, count), 0, left.length);
