@@ -1,20 +1,6 @@
 import type { BranchInfo } from '../../src/client/client.ts';
+import { offeredOf } from './offered.ts';
 import { visibleName } from './text.ts';
-
-/** Browsers lay out all options of a list: with 50,000 of them a page stood still for 16 s at a time. */
-const offeredMax = 500;
-
-/** The branches that a list offers: of very many the first ones, and the one that is chosen; `rest`: how many it does not. */
-export const offeredOf = <B extends Pick<BranchInfo, 'name'>>(
-  all: readonly B[],
-  chosen: string | undefined,
-): { readonly offered: readonly B[]; readonly rest: number } => {
-  if (all.length <= offeredMax) return { offered: all, rest: 0 };
-  const first = all.slice(0, offeredMax);
-  const own = first.some(({ name }) => name === chosen) ? undefined : all.find(({ name }) => name === chosen);
-  const offered = own ? [own, ...first] : first;
-  return { offered, rest: all.length - offered.length };
-};
 
 /** The options of a list of branches. `max`: characters of a name that are shown. */
 export const BranchOptions = ({

@@ -9,6 +9,7 @@ import type { GraphCommit, ObjectSums, PoolInfo } from '../../src/client/client.
 import { type History } from './history.ts';
 import { tags } from './lake.ts';
 import type { LaneRow } from './lanes.ts';
+import { namesAt } from './offered.ts';
 import { clock, CopyLine, Icon, Name, Told } from './parts.tsx';
 import { ago, bytes, count, counted, dateTime, shortId, withShortIds } from './text.ts';
 
@@ -102,17 +103,9 @@ export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: Commi
   const commits = state?.commits ?? [];
   const now = clock.value;
   const placed = history.tips.value;
-  const tips = useMemo(() => {
-    const map = new Map<string, string[]>();
-    for (const [name, commit] of placed) map.set(commit, [...(map.get(commit) ?? []), name]);
-    return map;
-  }, [placed]);
+  const tips = useMemo(() => namesAt(Array.from(placed, ([name, commit]) => ({ name, commit }))), [placed]);
   const marked = tags(pool);
-  const tagNames = useMemo(() => {
-    const map = new Map<string, string[]>();
-    for (const { name, commit } of marked) map.set(commit, [...(map.get(commit) ?? []), name]);
-    return map;
-  }, [marked]);
+  const tagNames = useMemo(() => namesAt(marked), [marked]);
   const active = useMemo(() => commits.findIndex((c) => c.id === chosen), [commits, chosen]);
   const height = rowRem * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const row = (index: number, { key, ...props }: RowProps) => {

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Time } from '../../../src/client/client.ts';
 import { base62, newId } from '../../../src/lake/ksuid.ts';
-import { offeredOf } from '../../../visualize/console/branch-options.tsx';
+import { namesAt, offeredOf } from '../../../visualize/console/offered.ts';
 import { curlLine, shellWord } from '../../../visualize/console/curl.ts';
 import { arrayElements, faultPlace, likelyKey, linesAt, lookInto } from '../../../visualize/console/load/file-text.ts';
 import { barsOf } from '../../../visualize/console/keys.ts';
@@ -20,6 +20,16 @@ test('of very many branches a list offers the first ones, and the one that is ch
   expect(offeredOf(named(100_000), 'b3')).toEqual({ offered: named(500), rest: 99_500 });
   expect(offeredOf(named(100_000), 'b70000')).toEqual({ offered: [{ name: 'b70000' }, ...named(500)], rest: 99_499 });
   expect(offeredOf(named(100_000), undefined)).toEqual({ offered: named(500), rest: 99_500 });
+});
+
+test('a hundred thousand names at one commit are put together at once', () => {
+  const all = Array.from({ length: 100_000 }, (_, i) => ({ name: `b${i}`, commit: i % 1000 === 7 ? '0x1' : '0x0' }));
+  const began = process.cpuUsage();
+  const names = namesAt(all);
+  const { user, system } = process.cpuUsage(began);
+  expect([names.get('0x0')?.length, names.get('0x1')?.slice(0, 2)]).toEqual([99_900, ['b7', 'b1007']]);
+  // A copy of the names so far for each took a minute.
+  expect((user + system) / 1e6).toBeLessThan(5);
 });
 
 describe('lanes', () => {
