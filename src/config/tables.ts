@@ -747,7 +747,7 @@ export const serveOptions = [
     fallback: '0',
     value: 'ROWS',
     least: 0,
-    text: 'a query whose scan has at least this many rows is split over idle workers (float sums are then added per part); 0: never',
+    text: 'a query whose scan has at least this many rows, and 16 MiB of columns to read, is split over idle workers once 20 ms of work are left (float sums are then added per part); 0: never',
     ...inEnvironment,
   },
   {

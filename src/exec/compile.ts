@@ -112,7 +112,8 @@ function* divided(
         counters.add(op, counts[k]!, op !== split.aggregate && !split.rest.includes(op));
       });
     });
-  const answers = merged(division, { own: work, rest: () => stream(division.rest), heard }, part, build);
+  const best = counters ? undefined : bestOf(split.rest, 0);
+  const answers = merged(division, { own: work, rest: () => stream(division.rest), heard, best }, part, build);
   yield* build.step({ ops: split.rest })(counters ? counters.counted(split.aggregate, answers, false) : answers);
 }
 const countedOps = ({ ops, aggregate }: PartPlan): readonly PlanOp[] => (aggregate ? [...ops, aggregate] : ops);
@@ -132,17 +133,36 @@ export const partWorker = (
   const counters = part.isCounted ? new Counters() : undefined;
   const host: ExecutionHost = { ...context.host, scan: (_source, request) => current!(request) };
   const build = newBuild(part.functions, { ...uncounted, host, ...(counters && { counters }) }, memory);
-  const step = build.step({ ops: part.ops });
-  const answer = answering(part, build, thread);
-  const stream = (scan: ShareScan): Stream => {
-    current = scan;
-    return step(nothing());
-  };
-  if (!counters) return { stream, work: (scan) => answer(stream(scan)) };
+  const { ops, totals } = withTotals(part);
+  const step = build.step({ ops });
+  const answer = answering(part, build, { thread, totals });
+  const over =
+    (run: Step) =>
+    (scan: ShareScan): Stream => {
+      current = scan;
+      return run(nothing());
+    };
+  const answered = over(step);
+  const stream: typeof answered = (scan) => over(totals ? build.step({ ops: part.ops }) : step)(scan);
+  if (!counters) return { stream, work: (scan) => answer(answered(scan)) };
   return {
     stream,
-    work: async (scan) => ({ ...(await answer(stream(scan))), counts: counters.take(countedOps(part)) }),
+    work: async (scan) => ({ ...(await answer(answered(scan))), counts: counters.take(countedOps(part)) }),
   };
+};
+
+/** The part's operators, with what its scan and its aggregate share if the rows are wanted as a whole. */
+const withTotals = ({
+  ops,
+  aggregate: op,
+  isCounted,
+}: PartPlan): { readonly ops: readonly PlanOp[]; readonly totals?: TotalsSink & BlockTotals } => {
+  const [first, ...others] = ops;
+  if (first?.kind !== 'scan' || others.length > 0 || !op) return { ops };
+  const totals = totalsSink(first, op, isCounted === true);
+  if (!totals) return { ops };
+  const scanned = { ...first, totals };
+  return { ops: [scanned], totals };
 };
 
 /** An expression on its own; its subqueries run in `context`. */
@@ -261,13 +281,8 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
   for (let i = 0; i < ops.length; i++) {
     const op = ops[i]!;
     const next = ops[i + 1];
-    const last =
-      op.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax
-        ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' as const }
-        : undefined;
-    const best =
-      last ??
-      (op.kind === 'top' ? { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' as const } : undefined);
+    const best = bestOf(ops, i);
+    const last = best?.end === 'last' ? best : undefined;
     const chainedBefore = out.at(-1);
     const before = chainedBefore?.op;
     // Counters count rows.
@@ -283,10 +298,7 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
     )
       out[out.length - 1] = { ...chainedBefore!, op: { ...before, counted: true } };
     if (last) i++;
-    const totals =
-      before?.kind === 'scan' && op.kind === 'aggregate' && !before.ordered && !isCounted ? blockTotals(op) : undefined;
-    const sink: (TotalsSink & BlockTotals) | undefined =
-      totals && (totals.of.length > 0 || (before?.kind === 'scan' && before.filter)) ? { ...totals } : undefined;
+    const sink = before?.kind === 'scan' && op.kind === 'aggregate' ? totalsSink(before, op, isCounted) : undefined;
     if (sink && before?.kind === 'scan') out[out.length - 1] = { ...chainedBefore!, op: { ...before, totals: sink } };
     const isPassing =
       op.kind === 'put' &&
@@ -298,6 +310,26 @@ const chained = (ops: readonly PlanOp[], isCounted: boolean): readonly Chained[]
     else out.push({ op: isPassing ? { ...op, isPassing } : op, of: [op] });
   }
   return out;
+};
+
+/** What the operators from `at` on keep of the rows, if that is some of the sort order. */
+const bestOf = (ops: readonly PlanOp[], at: number): TopOptions | undefined => {
+  const op = ops[at];
+  const next = ops[at + 1];
+  if (op?.kind === 'top') return { keys: op.keys, reverse: op.reverse, count: op.count, end: 'first' };
+  return op?.kind === 'sort' && next?.kind === 'tail' && next.count <= lastMax
+    ? { keys: op.keys, reverse: op.reverse, count: next.count, end: 'last' }
+    : undefined;
+};
+
+/** Where the scan leaves what blocks come to for the aggregate behind it; undefined if that needs their rows. */
+const totalsSink = (
+  scanned: Extract<PlanOp, { kind: 'scan' }>,
+  op: Extract<PlanOp, { kind: 'aggregate' }>,
+  isCounted: boolean,
+): (TotalsSink & BlockTotals) | undefined => {
+  const totals = scanned.ordered || isCounted ? undefined : blockTotals(op);
+  return totals && (totals.of.length > 0 || scanned.filter) ? { ...totals } : undefined;
 };
 
 /** Whether it asks for nothing but how many rows there are. */

@@ -6,18 +6,24 @@ import { strict as assert } from 'node:assert';
 import type { Vector } from '../vectors/vector.ts';
 import { Emission, type Item, type Stream, drive, wait } from './operator.ts';
 import { mergedGroups, shareGroups } from './operators/aggregate.ts';
+import type { BlockTotals } from './operators/block-totals.ts';
 import { KeyBook } from './aggregates/grouping/shared-keys.ts';
 import type { Build } from './operators/build.ts';
+import type { TotalsSink } from './operators/scan.ts';
+import type { TopOptions } from './operators/sort/top.ts';
 import type { Division, GroupsOfShare, OperatorCount, PartAnswer, PartPlan, PartWorker } from './source.ts';
 
-/** Makes the answers of shares; its input is their rows, worked on by the part's operators. */
+/**
+ * Makes the answers of shares; its input is their rows, worked on by the part's operators. `totals`: where the scan
+ * leaves what blocks come to.
+ */
 export const answering = (
   { aggregate }: PartPlan,
   build: Build,
-  thread: number,
+  { thread, totals }: { readonly thread: number; readonly totals?: (TotalsSink & BlockTotals) | undefined },
 ): ((input: Stream) => Promise<PartAnswer>) => {
   const { signal, counters } = build.context;
-  const grouped = aggregate && shareGroups(aggregate, build, thread);
+  const grouped = aggregate && shareGroups({ ...aggregate, ...(totals && { totals }) }, build, thread);
   if (!grouped) {
     return async (input) => {
       const rows: Vector[] = [];
@@ -38,18 +44,19 @@ export const answering = (
 
 /**
  * How a division is worked on. `rest` gives the rows that no answer stands for when groups do not fit any more; `heard`
- * is told of the counts of each answer.
+ * is told of the counts of each answer; `best`: what the operator behind keeps of the groups.
  */
 interface MergedOptions {
   readonly own: PartWorker;
   readonly rest: () => Stream;
   readonly heard: ((counts: readonly OperatorCount[]) => void) | undefined;
+  readonly best: TopOptions | undefined;
 }
 
 /** The merged answers of a division, as a stream. */
 export function* merged(
   division: Division,
-  { own, rest, heard }: MergedOptions,
+  { own, rest, heard, best }: MergedOptions,
   { aggregate }: PartPlan,
   build: Build,
 ): Generator<Item> {
@@ -71,6 +78,7 @@ export function* merged(
     if (aggregate) {
       yield* mergedGroups(aggregate, build, {
         book,
+        best,
         next: function* groups() {
           const answer = yield* next();
           return answer && 'groups' in answer ? answer.groups : undefined;

@@ -29,7 +29,7 @@ import type { BodyForm } from '../formats/format.types.ts';
 import type { FormatLimits, FormatName, InputName } from '../formats/formats.ts';
 import type { Preview, SaidFormat } from '../formats/preview.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
-import type { ShareSizes } from '../lake/scan/shares.ts';
+import type { QueryShares, ShareSizes } from '../lake/scan/shares.ts';
 import type { S3Options } from '../store/s3.ts';
 import type { BulkOperations, BulkResults } from './ingest/bulk-results.ts';
 import type { IngestReply, IngestRequest, Protocol } from './ingest/ingest.types.ts';
@@ -310,7 +310,7 @@ export interface WorkerPoolOptions {
   /** How long the threads may make their code warm while they have nothing to do; default: not at all. */
   readonly warmUpMs?: number;
   /** When one query runs on several threads. */
-  readonly shareSizes?: ShareSizes;
+  readonly shareSizes?: QueryShares;
   /** When the bytes of one answer are written by several threads. */
   readonly outputShares?: ShareSizes;
   /** Memory of the process from which on no thread helps to write an answer. Default: no limit. */

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '../exec/context.ts';
 import type { FormatLimits } from '../formats/formats.ts';
 import type { S3Options } from '../store/s3.ts';
-import type { ShareSizes } from '../lake/scan/shares.ts';
+import type { QueryShares, ShareSizes } from '../lake/scan/shares.ts';
 import type { FromPolicy } from './from/policy.ts';
 
 /** Which data objects are compressed: those that compactions write, and rewrites of such, or all. */
@@ -42,7 +42,7 @@ export interface WorkerSettings {
   /** Its number among the threads, from 0. */
   readonly thread: { readonly index: number; readonly of: number };
   /** When one query is worth more than one thread. */
-  readonly shareSizes: ShareSizes;
+  readonly shareSizes: QueryShares;
   /** When the bytes of an answer are. */
   readonly outputShares: ShareSizes;
 }

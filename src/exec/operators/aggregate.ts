@@ -63,8 +63,14 @@ export const aggregate = (
   build: Build,
 ): Step => {
   const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
-  const bound = op.best && keyBound(op.best);
-  return (input) => run(input, bound ? { ...parts, ...boundOf(parts, bound()) } : parts, 0);
+  const bounded = boundedBy(parts, op.best);
+  return (input) => run(input, bounded(), 0);
+};
+
+/** The parts of one run, where only the best groups are wanted. */
+const boundedBy = (parts: Parts, best: TopOptions | undefined): (() => Parts) => {
+  const bound = best && keyBound(best);
+  return () => (bound ? { ...parts, ...boundOf(parts, bound()) } : parts);
 };
 
 /** The bound by a result: keys are made for the groups that pass it alone. */
@@ -107,16 +113,17 @@ const denseRows = 32;
 const isDense = ({ rows, keys }: GroupsOfShare): boolean =>
   keys.order.length > denseMin && keys.order.length * denseRows > rows;
 
-/** A share is small: nothing of it is spilled. */
+/** A share is small: nothing of it is spilled. `totals`: as for `aggregate`. */
 export const shareGroups = (
-  op: AggregateOp,
+  op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals },
   build: Build,
   thread: number,
 ): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
-  const parts = partsOf(op, build);
+  const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
   const store = new KeyStore(op.keys.length, thread, op.sql === true);
   return function* grouped(input) {
     const groups = new Groups(parts, store);
+    if (parts.totals) parts.totals.take = (count, columns) => groups.addTotals(count, columns);
     let rows = 0;
     try {
       for (const item of input) {
@@ -134,7 +141,7 @@ export const shareGroups = (
 
 /**
  * The groups of shares, which `next` gives in order, as one; `book` has noted their keys; `rest`: the rows of shares
- * that are not asked for, because their groups would not fit.
+ * that are not asked for, because their groups would not fit; `best`: what the operator behind keeps.
  */
 export function* mergedGroups(
   op: AggregateOp,
@@ -143,13 +150,15 @@ export function* mergedGroups(
     book,
     next,
     rest,
+    best,
   }: {
     readonly book: KeyBook;
+    readonly best: TopOptions | undefined;
     readonly next: () => Generator<Item, GroupsOfShare | undefined>;
     readonly rest: () => Stream;
   },
 ): Generator<Item> {
-  const parts = partsOf(op, build);
+  const parts = boundedBy(partsOf(op, build), best)();
   const groups = new Groups(parts);
   try {
     for (let share = yield* next(); share; share = yield* next()) {
@@ -157,7 +166,7 @@ export function* mergedGroups(
       if (groups.isFull || isDense(share)) return yield* run(rest(), parts, 0, groups);
     }
     yield* groups.showUnseen();
-    yield* batches(groups.result(), build.context.batchRows);
+    yield* batches(groups.best(), build.context.batchRows);
   } finally {
     groups.free();
   }
@@ -366,10 +375,13 @@ class Groups {
   }
   /** Takes what rows of the one group come to; false if they are needed themselves. */
   addTotals(rows: number, columns: readonly ColumnSummary[]): boolean {
+    // The one group of a share is met with its first rows.
+    this.own?.one(0, 1);
     this.grow();
     return (this.ofBlocks ??= new TotalsOfBlocks(this.states, this.parts.totals!)).take(rows, columns);
   }
   share(rows: number, store: KeyStore): GroupsOfShare {
+    this.ofBlocks?.flush();
     return { rows, keys: store.tell(this.own!), states: this.states };
   }
   /** Adds the groups of a share, which are not used afterwards. */

@@ -314,6 +314,19 @@ export class ObjectReader {
   blockBytes(block: number): number {
     return (this.blocks[block] as BlockEntry).dataLength;
   }
+  /** Bytes of a block's columns, or of those that are named, once they are expanded; without dictionaries. */
+  wantedBytes(block: number, projection?: Projection): number {
+    const column = this.column(block);
+    let bytes = 0;
+    visitSegments(projection ? projectColumn(column, projection) : column, {
+      segment: ({ length, expansion }) => {
+        bytes += expansion?.length ?? length;
+      },
+      dictionary: () => undefined,
+      known: () => false,
+    });
+    return bytes;
+  }
   /** Begins to fetch what `readPart` would read. */
   fetchPart(block: number, part: Column, projection?: Projection): void {
     const wanted = projection ? projectColumn(part, projection) : part;

@@ -10,6 +10,7 @@ import { compareBytes } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import { blockRowsMax } from '../objects/format.ts';
+import { projectionOf } from '../objects/reader.ts';
 import { scanObjects } from './scan.ts';
 import { countOthers, openReader } from './input.ts';
 import type { ScanOptions, ScanSource } from './scan.types.ts';
@@ -31,14 +32,29 @@ export interface ShareSizes {
   /** Rows of a share, about, doubled from the least on: more the more there are. A block is never cut. */
   readonly shareRowsMin: number;
   readonly shareRowsMax: number;
-  /** Scans of fewer rows are not shared. */
+  /** Scans of fewer rows, or of fewer bytes of the columns that are read, are not shared. */
   readonly rowsMin: number;
+  readonly bytesMin: number;
 }
 /**
- * No scan is shared unless it is asked for: measured on two cores, cold code in the second thread and its garbage cost
- * more than it gains.
+ * The same of queries. Whether a scan is shared depends on the rows alone, so that sums of floats are the same from run
+ * to run.
  */
-export const shareSizes: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: 8 * blockRowsMax, rowsMin: Infinity };
+export interface QueryShares extends ShareSizes {
+  /**
+   * Other threads are asked for help once so much work seems to be left, in milliseconds: cold code in a second thread
+   * and its garbage cost more than short scans take.
+   */
+  readonly workMsMin: number;
+}
+/** Shares of queries; from how many rows on there are any is an option of the service. */
+export const shareSizes: QueryShares = {
+  shareRowsMin: blockRowsMax,
+  shareRowsMax: 8 * blockRowsMax,
+  rowsMin: Infinity,
+  bytesMin: 16 << 20,
+  workMsMin: 20,
+};
 
 /** More objects than this are not listed and opened ahead. */
 const objectsMax = 256;
@@ -46,13 +62,18 @@ const objectsMax = 256;
  * Answers of as many rows are written by all threads that have nothing else to do. Shares are small, so that at the end
  * none waits long for another.
  */
-export const outputShares: ShareSizes = { shareRowsMin: blockRowsMax, shareRowsMax: blockRowsMax, rowsMin: 100_000 };
+export const outputShares: ShareSizes = {
+  shareRowsMin: blockRowsMax,
+  shareRowsMax: blockRowsMax,
+  rowsMin: 100_000,
+  bytesMin: 0,
+};
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
 export const sharesOf = async (
   source: ScanSource,
   { columns, pruner, filter, ordered, signal, read, counts }: ScanOptions,
-  { threads, sizes }: { readonly threads: number; readonly sizes: ShareSizes },
+  sizes: ShareSizes,
 ): Promise<readonly Share[] | undefined> => {
   // What the list of objects tells is not read.
   if (columns?.length === 0 && !pruner && !filter) return undefined;
@@ -63,27 +84,33 @@ export const sharesOf = async (
   const rows = objects.reduce((n, o) => n + o.count, 0);
   if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
   if (ordered && !isApart(objects, descending)) return undefined;
+  const projection = columns && projectionOf(columns);
   let skipped = 0;
-  const list = new ShareList(shareRowsOf(rows / (threads * sharesPerThread), sizes));
+  let bytes = 0;
+  const list = new ShareList(shareRowsOf(rows / sharesWanted, sizes));
   for (const object of objects) {
     signal?.throwIfAborted();
     const reader = await openReader(source, object, read);
     let end = 0;
     reader.blocks.forEach((block, k) => {
       end += block.rows;
-      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner)))
+      if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) {
         list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
-      else skipped++;
+        if (sizes.bytesMin > 0) bytes += reader.wantedBytes(k, projection);
+      } else skipped++;
     });
   }
-  if (list.rows < sizes.rowsMin || list.shares.length < 2) return undefined;
+  if (list.rows < sizes.rowsMin || bytes < sizes.bytesMin || list.shares.length < 2) return undefined;
   counts?.skipped(skipped);
   await countOthers(source, range, counts);
   return list.shares;
 };
 
-/** So many at least, if that does not make them too small: a thread that gets less time than others then takes less. */
-const sharesPerThread = 3;
+/**
+ * So many at least, if that does not make them too small: a thread that gets less time than others then takes less. The
+ * number of threads makes no difference, so that sums of floats are the same on all machines.
+ */
+const sharesWanted = 12;
 const shareRowsOf = (wanted: number, { shareRowsMin, shareRowsMax }: ShareSizes): number => {
   let rows = shareRowsMin;
   while (rows * 2 <= Math.min(wanted, shareRowsMax)) rows *= 2;

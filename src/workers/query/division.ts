@@ -15,7 +15,7 @@ import type { ExecutionHost, Progress, ScanCounts, ScanRequest } from '../../exe
 import type { Scan } from '../../query/plan/plan.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
-import { type Share, type ShareSizes, scanShare, sharesOf } from '../../lake/scan/shares.ts';
+import { type QueryShares, type Share, type ShareSizes, scanShare, sharesOf } from '../../lake/scan/shares.ts';
 import { collectRead } from '../collector.ts';
 import { type WorkerTools, poolSource } from './tools.ts';
 import { type WireError, fromWire } from '../messages.ts';
@@ -43,8 +43,9 @@ export type FromHelper =
 export const divider =
   (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> =>
   async (plan, counts) => {
-    const rows = await sharedRows(plan, { task, tools, progress, sizes: tools.shareSizes, ...(counts && { counts }) });
-    return rows && new SharedScan({ ...rows, task, tools, progress, plan });
+    const sizes = tools.shareSizes;
+    const rows = await sharedRows(plan, { task, tools, progress, sizes, ...(counts && { counts }) });
+    return rows && new SharedScan({ ...rows, task, tools, progress, plan, sizes });
   };
 
 /** The shares of the scan that a part begins with; undefined if it is better done by one thread. */
@@ -80,7 +81,7 @@ export const sharedRows = async (
     ...(filter && { filter: { keep: () => undefined } }),
     ...(counts && { counts }),
   };
-  const shares = await sharesOf(source, options, { threads: thread.of, sizes });
+  const shares = await sharesOf(source, options, sizes);
   return shares && { source, shares };
 };
 
@@ -101,6 +102,7 @@ interface SharedScanOptions {
   readonly source: ScanSource;
   readonly shares: readonly Share[];
   readonly plan: PartPlan;
+  readonly sizes: QueryShares;
 }
 
 class SharedScan implements Division {
@@ -110,6 +112,10 @@ class SharedScan implements Division {
   /** With their threads, once they have told. */
   private readonly helpers = new Map<MessagePort, number | undefined>();
   private passed = 0;
+  /** Shares that were worked out here, and how long that took. */
+  private done = 0;
+  private doneMs = 0;
+  private hasAsked = false;
   private isLeft = false;
   private failure: unknown;
   private readonly notifier = new Notifier();
@@ -129,14 +135,12 @@ class SharedScan implements Division {
     const {
       shares,
       task,
-      plan,
       tools: { thread },
     } = this.options;
     try {
-      // Whether groups are too many to be merged is seen in the first share: until then there is nothing to help with.
-      if (plan.aggregate && plan.aggregate.keys.length > 0 && this.claims.takeFirst(thread.index))
-        yield await this.first(own);
-      for (let k = 1; k < Math.min(thread.of, shares.length); k++) void this.askForHelp();
+      // What a share costs, and whether groups are too many to be merged, is seen in the first one.
+      if (this.claims.takeFirst(thread.index)) yield await this.first(own);
+      this.askIfLong();
       while (this.passed < shares.length) {
         const answer = this.ready.get(this.passed) ?? (await this.next(own));
         task.signal.throwIfAborted();
@@ -152,9 +156,16 @@ class SharedScan implements Division {
   }
 
   private async first(own: PartWorker): Promise<PartAnswer> {
-    const answer = await own((request) => this.scan(0, request));
-    this.heard(answer);
+    const answer = await this.answer(0, own);
     this.claims.pass(++this.passed);
+    return answer;
+  }
+  private async answer(share: number, own: PartWorker): Promise<PartAnswer> {
+    const began = performance.now();
+    const answer = await own((request) => this.scan(share, request));
+    this.doneMs += performance.now() - began;
+    this.done++;
+    this.heard(answer);
     return answer;
   }
 
@@ -169,9 +180,8 @@ class SharedScan implements Division {
     for (;;) {
       const share = this.claims.take(thread.index, thread.of);
       if (typeof share === 'number') {
-        const answer = await own((request) => this.scan(share, request));
-        this.heard(answer);
-        this.ready.set(share, answer);
+        this.ready.set(share, await this.answer(share, own));
+        this.askIfLong();
         // Answers of others come in between.
         await new Promise((resolve) => {
           setImmediate(resolve);
@@ -194,6 +204,14 @@ class SharedScan implements Division {
     });
   }
 
+  /** Asks for help once as much work seems to be left as is worth it. */
+  private askIfLong(): void {
+    const { shares, sizes, tools } = this.options;
+    const left = shares.length - this.done;
+    if (this.hasAsked || left < 2 || (this.doneMs / this.done) * left < sizes.workMsMin) return;
+    this.hasAsked = true;
+    for (let k = 1; k < Math.min(tools.thread.of, left); k++) void this.askForHelp();
+  }
   private async askForHelp(): Promise<void> {
     const { task, source, shares, plan } = this.options;
     const port = await task.call({ kind: 'helper', of: 'query' }).catch(() => undefined);

@@ -5,7 +5,7 @@ import { ColumnCache } from '../../lake/columns/cache.ts';
 import type { ReaderCache, ScanSource } from '../../lake/scan/scan.types.ts';
 import { isInRange } from '../../lake/scan/range.ts';
 import type { ObjectReader } from '../../lake/objects/reader.ts';
-import type { ShareSizes } from '../../lake/scan/shares.ts';
+import type { QueryShares, ShareSizes } from '../../lake/scan/shares.ts';
 import type { ObjectStore } from '../../lake/objects/objects.ts';
 import type { FromPolicy } from '../from/policy.ts';
 import type { PoolLayout } from '../messages.ts';
@@ -84,7 +84,7 @@ export interface WorkerTools {
   /** From where indexes count in texts that do not say it. */
   readonly indexBase?: 0 | 1;
   readonly thread: { readonly index: number; readonly of: number };
-  readonly shareSizes: ShareSizes;
+  readonly shareSizes: QueryShares;
   readonly outputShares: ShareSizes;
   /** What queries may read besides pools. */
   readonly from: FromPolicy;

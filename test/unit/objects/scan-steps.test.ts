@@ -102,15 +102,26 @@ describe('large objects that overlap', () => {
   });
 });
 
+test('a scan that reads few bytes has no shares', async () => {
+  const rows = 40_000;
+  const values = Float64Array.from({ length: rows }, (_, i) => i % 200);
+  const source = sourceOf([await load(records(values, values), 'asc', 8192)], 'asc');
+  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
+  const shares = async (bytesMin: number): Promise<number | undefined> =>
+    (await sharesOf(source, { ordered: true }, { ...sizes, bytesMin }))?.length;
+  expect(await shares(rows)).toBe(5);
+  expect(await shares(rows * 20)).toBeUndefined();
+});
+
 test('shares have about the same rows, whatever the size of blocks', async () => {
   const rows = 40_000;
   const values = Float64Array.from({ length: rows }, (_, i) => i);
-  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
+  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0, bytesMin: 0 };
   const lengths = async (blockRows: number): Promise<number[]> => {
     const shares = await sharesOf(
       sourceOf([await load(records(values, values), 'asc', blockRows)], 'asc'),
       { ordered: true },
-      { threads: 2, sizes },
+      sizes,
     );
     return shares!.map((share) => share.parts.reduce((n, p) => n + p.blocks.length, 0));
   };

@@ -25,7 +25,9 @@ const rowText = (i: number): string => {
 };
 
 beforeAll(async () => {
-  pools = await openCompared(rows, rowText, { outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 } });
+  pools = await openCompared(rows, rowText, {
+    outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0 },
+  });
   ({ alone, both } = pools);
 });
 afterAll(() => pools.close());

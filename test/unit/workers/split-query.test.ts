@@ -3,7 +3,7 @@ import type { LakeError } from '../../../src/errors.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 };
+const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0, workMsMin: 0 };
 const rows = 120_000;
 let pools: ComparedPools;
 let alone: WorkerPool;
@@ -48,6 +48,10 @@ const queries = [
   'where k > 10000 and k < 30000 | sum(n), count() by kind',
   "kind=='http' | cut user, bytes | join (from rows | kind=='http' | bytes < 20 | cut user, bytes) as {l,r} on l.user==r.user | count()",
   'count(distinct kind)',
+  'count(), sum(k), min(k), max(k), avg(k)',
+  'where k >= 20000 | count(), sum(k), c:=sum(k + 1)',
+  'c:=count() by id | sort -r c, id | head 3',
+  'c:=count(), s:=sum(k) by n | sort -r s | head 2',
 ];
 
 describe('one query on two threads', () => {
@@ -170,4 +174,17 @@ describe('one query on two threads', () => {
     }
     expect(problem).toMatchObject({ code: 'worker-died' });
   });
+});
+
+test('a query asks for no help while little work is left', async () => {
+  const plain = await openCompared(rows, (i) => `{k:${i},n:${(i * 7919) % 100_003}}`, {
+    shareSizes: { ...shareSizes, workMsMin: Infinity },
+  });
+  try {
+    for (const text of ['from rows | sum(n), min(n), max(n), count()', 'from rows | count() by n % 7'])
+      expect(await answerOf(plain.both, text)).toBe(await answerOf(plain.alone, text));
+    expect(plain.both.status().parts).toBe(0);
+  } finally {
+    await plain.close();
+  }
 });
