@@ -22,7 +22,14 @@ test('who begins to listen finds the loads that are there, and hears of what com
   loads[0]!.failed(new Error('unheard'));
   const last = there.at(-1)!.seq;
   expect(told).toMatchObject([
-    { kind: 'message', seq: last + 1, actor: 'load/3', event: { type: 'failed' }, from: ['receiving'], outcome: 'ended' },
+    {
+      kind: 'message',
+      seq: last + 1,
+      actor: 'load/3',
+      event: { type: 'failed' },
+      from: ['receiving'],
+      outcome: 'ended',
+    },
     { kind: 'actor', seq: last + 2, actor: 'load/4', input: { poolId: 'd' } },
   ]);
   expect(watch.actors().map(({ actor, seq }) => [actor, seq])).toEqual([['load/4', last + 3]]);
