@@ -372,7 +372,7 @@ const replicas = async (folder: string, { seconds }: StoreBenchOptions, say: Say
         await withService(join(folder, `lag ${name}`), [...follow, ...flags], async (replica) => {
           const heard = new Map<number, number>();
           const ending = new AbortController();
-          const listening = listen(`${replica.address}/events`, ending.signal, (id) =>
+          const listening = await listen(`${replica.address}/events`, ending.signal, (id) =>
             heard.set(id, performance.now()),
           );
           const lags: number[] = [];
@@ -395,7 +395,7 @@ const replicas = async (folder: string, { seconds }: StoreBenchOptions, say: Say
           }
           const used = processorSecondsOf(replica.process.pid!) - cpu;
           ending.abort();
-          await listening;
+          await listening.ended;
           say(`a replica is behind, p99 of ${lags.length} commits, ${name}`, percentile(lags, 0.99), 'ms', most);
           say('the same, 9 of 10', percentile(lags, 0.9), 'ms', most);
           say('the same, half of them', median(lags), 'ms', most);
@@ -406,22 +406,29 @@ const replicas = async (folder: string, { seconds }: StoreBenchOptions, say: Say
     await server.close();
   }
 };
-/** Hears ids of events, until it is ended. */
-const listen = async (url: string, signal: AbortSignal, heard: (id: number) => void): Promise<void> => {
-  try {
-    const answer = await fetch(url, { signal, headers: { accept: 'text/event-stream' } });
+/** Hears ids of events, from now on, until it is ended. */
+const listen = async (
+  url: string,
+  signal: AbortSignal,
+  heard: (id: number) => void,
+): Promise<{ readonly ended: Promise<void> }> => {
+  const { body } = await fetch(url, { signal, headers: { accept: 'text/event-stream' } });
+  const hear = async (): Promise<void> => {
     let rest = '';
-    for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
-      rest += Buffer.from(chunk).toString();
-      for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
-        const id = /^id: ?(\d+)/.exec(rest.slice(0, end))?.[1];
-        if (id !== undefined) heard(Number(id));
-        rest = rest.slice(end + 1);
+    try {
+      for await (const chunk of body as AsyncIterable<Uint8Array>) {
+        rest += Buffer.from(chunk).toString();
+        for (let end = rest.indexOf('\n'); end >= 0; end = rest.indexOf('\n')) {
+          const id = /^id: ?(\d+)/.exec(rest.slice(0, end))?.[1];
+          if (id !== undefined) heard(Number(id));
+          rest = rest.slice(end + 1);
+        }
       }
+    } catch (fault) {
+      if (!signal.aborted) throw fault;
     }
-  } catch (fault) {
-    if (!signal.aborted) throw fault;
-  }
+  };
+  return { ended: hear() };
 };
 
 /** Requests of each kind on a bucket of very many objects, and an opening: which of them list. */

@@ -139,6 +139,16 @@ describe('a damaged newest base', () => {
       said: 'unexpected end of file',
     },
     {
+      // As a put that came late to a bucket that was emptied in the meantime leaves it.
+      what: 'is of another lake',
+      damage: (server: BucketServer, key: string) => {
+        const text = server.objects.get(key)!.bytes.toString('latin1');
+        const other = text.replace(/"lake":"[0-9a-f]{2}/, (found) => `"lake":"${found.endsWith('00') ? '11' : '00'}`);
+        change(server, key, Buffer.from(other, 'latin1'), {});
+      },
+      said: 'it is of another log than its segment',
+    },
+    {
       what: 'is missing, though `base/newest` names it',
       damage: (server: BucketServer, key: string) => server.objects.delete(key),
       said: undefined,

@@ -612,6 +612,8 @@ class LakeCopy implements LakeStore {
     this.sinceBase = 0;
     // Rows are read as readers see them: they must have all that the segment has.
     while (tables.seen.number < last && !this.role.fence && !this.closing.signal.aborted) await later(1);
+    // Given up: such a base would lack what its segment has.
+    if (tables.seen.number < last) return;
     try {
       const lake = log.identity.lake.toString('hex');
       await writeBaseFile(path, { lake, segment, sum, last, digest, gone: this.gone }, allRows(tables));

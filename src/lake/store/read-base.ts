@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import { type BaseFile, readBaseHead } from './base-file.ts';
-import { baseKey, segmentAround } from './segments.ts';
+import { baseKey, lastNumber, segmentAround } from './segments.ts';
 
 /** A base that cannot be read. `text`: why, with the store and the key. */
 export interface PassedBase {
@@ -22,8 +22,13 @@ export const getBase = async (bucket: Bucket, directory: string, base: number): 
   if (!(await bucket.getFile(key, path)))
     throw new LakeError('store-corrupt', { store: bucket.name, key, fault: 'it is missing' });
   const file = readBaseHead(path, { store: bucket.name, key });
-  if (file.head.segment !== base)
-    throw new LakeError('store-corrupt', { store: bucket.name, key, fault: `it is base ${file.head.segment}` });
+  const { segment, sum, lake } = file.head;
+  const corrupt = (fault: string): LakeError => new LakeError('store-corrupt', { store: bucket.name, key, fault });
+  if (segment !== base) throw corrupt(`it is base ${segment}`);
+  // A put of another time or lake may have come late. Where its segment was pruned, those behind it tell.
+  const own = await segmentAround(bucket, base);
+  if (own && lastNumber(own.head) === base && (own.sum !== sum || own.head.lake !== lake))
+    throw corrupt('it is of another log than its segment');
   return file;
 };
 

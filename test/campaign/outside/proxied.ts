@@ -109,6 +109,8 @@ class Bench {
   private hear: (line: string) => void = () => undefined;
   private complaint = '';
   private runs = 0;
+  /** What the run before has under way may come later: each bucket has a place of its own. */
+  private prefix = '';
 
   constructor(folder: string) {
     this.folder = folder;
@@ -173,7 +175,7 @@ class Bench {
       const { awayMs, ...tries } = times;
       const address = {
         bucket: 'lakes',
-        prefix: 'a/',
+        prefix: this.prefix,
         endpoint,
         region: 'us-east-1',
         style: 'path',
@@ -186,9 +188,13 @@ class Bench {
     return { status, lines, complaint: this.complaint };
   }
 
-  async reference(script: readonly Step[]): Promise<Known> {
+  private emptied(): void {
     this.server.objects.clear();
     this.server.requests.length = 0;
+    this.prefix = `run-${this.runs}/`;
+  }
+  async reference(script: readonly Step[]): Promise<Known> {
+    this.emptied();
     const { endpoint } = this.server;
     const told = await this.inFolder((lake) => this.run(lake, script, { endpoint, mode: 'states' }, limits));
     const requests = this.server.requests.length;
@@ -209,10 +215,9 @@ class Bench {
 
   /** What was wrong when that request failed, if anything. */
   async broken(known: Known, { n, way, stays }: Place): Promise<string | undefined> {
-    const { server, proxy } = this;
+    const { proxy } = this;
     const { script } = known;
-    server.objects.clear();
-    server.requests.length = 0;
+    this.emptied();
     proxy.forget();
     let seen = 0;
     let isReached = false;
