@@ -1,4 +1,7 @@
-"""DuckDB in process, for comparison: reads one JSON request a line ({"sql": ..., "keep": n}), answers with {"ms": ..., "rows": [at most n]} or {"fault": ...}."""
+"""
+DuckDB in process, for comparison: reads one JSON request a line ({"sql": ..., "keep": n}), answers with {"ms": ..., "rows": [at most n]} or {"fault": ...}.
+Rows are records by name; with "lists": true lists, which have columns of one name too.
+"""
 import decimal
 import json
 import sys
@@ -24,6 +27,13 @@ def plain(result, names, count):
     return [dict(zip(names, row)) for row in result[:count]]
 
 
+def lists(result, count):
+    """The first rows as lists."""
+    if pyarrow:
+        return [list(row) for row in zip(*(column.to_pylist() for column in result.slice(0, count).columns))]
+    return [list(row) for row in result[:count]]
+
+
 def number(value):
     """Sums come as decimals, times as what only matters to those who look at them."""
     return float(value) if isinstance(value, decimal.Decimal) else str(value)
@@ -39,7 +49,8 @@ for line in sys.stdin:
         rows = fetched(result)
         answer = {"ms": (time.perf_counter() - began) * 1000}
         if request.get("keep"):
-            answer["rows"] = plain(rows, names, request["keep"])
+            keep = request["keep"]
+            answer["rows"] = lists(rows, keep) if request.get("lists") else plain(rows, names, keep)
     except Exception as fault:
         answer = {"fault": str(fault)}
     print(json.dumps(answer, default=number), flush=True)

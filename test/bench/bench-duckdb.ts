@@ -9,9 +9,10 @@ const script = fileURLToPath(new URL('./bench-duckdb.py', import.meta.url));
 
 /** Rows that are looked at, at most. */
 const rowsMax = 1000;
-interface DuckAnswer {
+const listsMax = 100_000;
+interface DuckAnswer<Row = Readonly<Record<string, unknown>>> {
   readonly ms: number;
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly rows: readonly Row[];
 }
 export interface DuckDb {
   readonly version: string;
@@ -21,6 +22,8 @@ export interface DuckDb {
   readonly run: (sql: string) => Promise<number | undefined>;
   /** The same with the first rows of the answer. */
   readonly ask: (sql: string) => Promise<DuckAnswer | undefined>;
+  /** The same with all rows as lists of their values; of very many the first ones. */
+  readonly askLists: (sql: string) => Promise<DuckAnswer<readonly unknown[]> | undefined>;
   readonly stop: () => void;
 }
 
@@ -39,18 +42,20 @@ export const startDuckDb = async (store: string): Promise<DuckDb | undefined> =>
   createInterface(child.stdout).on('line', (line) => {
     waiting.shift()?.(line);
   });
-  const send = async (sql: string, keep: number): Promise<DuckAnswer | undefined> => {
+  const send = async <Row = Readonly<Record<string, unknown>>>(
+    sql: string,
+    keep: number,
+    more: { readonly lists?: true } = {},
+  ): Promise<DuckAnswer<Row> | undefined> => {
     const line = await new Promise<string | undefined>((resolve) => {
       if (ended) return resolve(undefined);
       waiting.push(resolve);
-      child.stdin.write(`${JSON.stringify({ sql, keep })}\n`);
+      child.stdin.write(`${JSON.stringify({ sql, keep, ...more })}\n`);
     });
     const answer =
       line === undefined
         ? { fault: 'DuckDB has ended' }
-        : (JSON.parse(line) as
-            | { readonly ms: number; readonly rows?: DuckAnswer['rows'] }
-            | { readonly fault: string });
+        : (JSON.parse(line) as { readonly ms: number; readonly rows?: readonly Row[] } | { readonly fault: string });
     if (!('fault' in answer)) return { ms: answer.ms, rows: answer.rows ?? [] };
     if (!ended) process.stderr.write(`DuckDB: ${sql}: ${answer.fault}\n`);
     return undefined;
@@ -64,6 +69,7 @@ export const startDuckDb = async (store: string): Promise<DuckDb | undefined> =>
     version: String(about.rows[0]?.['v']),
     run: async (sql) => (await send(sql, 0))?.ms,
     ask: (sql) => send(sql, rowsMax),
+    askLists: (sql) => send<readonly unknown[]>(sql, listsMax, { lists: true }),
     stop: () => {
       child.kill();
     },

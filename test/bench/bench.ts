@@ -537,10 +537,14 @@ export const markdown = ({ lines, mean, rows, runs, megabytes, duckdb }: BenchFi
 const measurements = fileURLToPath(new URL('../../visualize/docs/manual/measurements.md', import.meta.url));
 export const tableMarkers = { begin: '<!-- begin bench -->\n', end: '<!-- end bench -->' } as const;
 /** A page with this table between its markers. */
-export const withTable = (text: string, table: string): string => {
-  const start = text.indexOf(tableMarkers.begin) + tableMarkers.begin.length;
-  const end = text.indexOf(tableMarkers.end);
-  if (start < tableMarkers.begin.length || end < start) throw new Error('the page has no place for the table');
+export const withTable = (
+  text: string,
+  table: string,
+  markers: { readonly begin: string; readonly end: string } = tableMarkers,
+): string => {
+  const start = text.indexOf(markers.begin) + markers.begin.length;
+  const end = text.indexOf(markers.end);
+  if (start < markers.begin.length || end < start) throw new Error('the page has no place for the table');
   return text.slice(0, start) + table + text.slice(end);
 };
 

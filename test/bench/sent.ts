@@ -2,10 +2,10 @@
 import { createReadStream } from 'node:fs';
 import { request } from 'node:http';
 
-/** Resolves when it is committed. */
-export const sent = (url: string, file: string): Promise<void> =>
+/** Resolves when it is committed. `type`: its media type. */
+export const sent = (url: string, file: string, type = 'application/x-ndjson'): Promise<void> =>
   new Promise((resolve, reject) => {
-    const asked = request(url, { method: 'POST', headers: { 'content-type': 'application/x-ndjson' } }, (answer) => {
+    const asked = request(url, { method: 'POST', headers: { 'content-type': type } }, (answer) => {
       let text = '';
       answer.setEncoding('utf8');
       answer.on('data', (chunk: string) => {
