@@ -1,4 +1,5 @@
 /** What a condition says of a column holds of every column that is equal to it. */
+import { types } from '../../vectors/type.ts';
 import { fieldsRead, movePaths, someExpr } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr } from '../plan/plan.ts';
 
@@ -10,7 +11,10 @@ const kinds: ReadonlySet<PlanExpr['kind']> = new Set([
 /** The condition over one column as a condition over another one; undefined if it reads more than the one. */
 export const overEqual = (condition: PlanExpr, from: FieldPath, to: FieldPath): PlanExpr | undefined => {
   const read = fieldsRead(condition);
-  if (!read || read.length === 0 || someExpr(condition, (part) => !kinds.has(part.kind))) return undefined;
+  if (!read || read.length === 0 || someExpr(condition, (part) => !kinds.has(part.kind) || isText(part)))
+    return undefined;
   if (!read.every((path) => path.length === from.length && path.every((name, i) => name === from[i]))) return undefined;
   return movePaths(condition, () => to);
 };
+/** Beside a text it is one, beside a number it is cast: `'01'` and 1 are equal keys, and `< '2'` says unlike things of them. */
+const isText = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.string;
