@@ -18,14 +18,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { request } from 'node:http';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { type Client, clientOf } from '../support/client.ts';
-import { median, percentile, syncTimes } from '../support/figures.ts';
+import { geometricMean, machine, median, percentile, syncTimes } from '../support/figures.ts';
 import { type DuckDb, startDuckDb } from './bench-duckdb.ts';
 import { type Answer, type Row, type Sample, type StepRun, steps } from './bench-steps.ts';
 import { writeEvents } from './events.ts';
@@ -471,8 +471,6 @@ const sampleOf = async (file: string, rows: number, count: number): Promise<Samp
 const figure = (ms: number | undefined): string => (ms === undefined ? '' : ms >= 100 ? ms.toFixed(0) : ms.toFixed(2));
 const shown = ({ step, ours, peer, note }: Line): string =>
   `${step.padEnd(52)}${figure(ours).padStart(10)} ms${figure(peer).padStart(10)}${(peer === undefined ? '' : (ours / peer).toFixed(2)).padStart(8)}${note === undefined ? '' : `  (${note})`}`;
-const geometricMean = (ratios: readonly number[]): number | undefined =>
-  ratios.length === 0 ? undefined : Math.exp(ratios.reduce((sum, r) => sum + Math.log(r), 0) / ratios.length);
 
 /**
  * Measures on a service of its own and prints as it goes. An answer that is wrong is in `wrong`; a slow one is never a
@@ -515,9 +513,6 @@ export const runBench = async (options: BenchOptions): Promise<BenchFigures> => 
     rmSync(folder, { recursive: true, force: true });
   }
 };
-
-const machine = (): string =>
-  `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.version}`;
 
 /** The table as the manual shows it. */
 export const markdown = ({ lines, mean, rows, runs, megabytes, duckdb }: BenchFigures): string =>

@@ -8,12 +8,13 @@
  * measurements.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { type Service, startBuiltService } from '../support/built-service.ts';
-import { median } from '../support/figures.ts';
+import { startBuiltService } from '../support/built-service.ts';
+import { type Client, clientOf, jsonType } from '../support/client.ts';
+import { geometricMean, machine, median } from '../support/figures.ts';
 import { type DuckDb, startDuckDb } from './bench-duckdb.ts';
 import { sent } from './sent.ts';
 
@@ -46,7 +47,6 @@ const filesIn = (folder: string, suffixes: readonly string[]): readonly string[]
     .filter((name) => suffixes.includes(extname(name)))
     .sort()
     .map((name) => join(folder, name));
-const queryMsMax = 120_000;
 
 /** All figures of a suite; `told` hears a line for each query. Without DuckDB nothing is compared. */
 export const measureSuite = async (
@@ -56,20 +56,22 @@ export const measureSuite = async (
 ): Promise<SuiteFigures> => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-suite-'));
   const service = await startBuiltService({ asShipped: true });
+  const client = clientOf(service.address);
   const duckdb = await startDuckDb(join(folder, 'duckdb'));
   try {
-    const load = await loaded(filesIn(tables, Object.keys(types)), service, duckdb);
+    const load = await loaded(filesIn(tables, Object.keys(types)), client, duckdb);
     await duckdb?.run('set threads=2');
     const figures: QueryFigures[] = [];
     for (const file of filesIn(queries, ['.sql'])) {
       const sql = readFileSync(file, 'utf8').trim().replace(/;$/, '');
-      const found = { name: basename(file, '.sql'), ...(await measured(sql, { service, duckdb, runs })) };
+      const found = { name: basename(file, '.sql'), ...(await measured(sql, { client, duckdb, runs })) };
       figures.push(found);
       told(shown(name, found));
     }
     return { name, queries: figures, load };
   } finally {
     duckdb?.stop();
+    client.close();
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
   }
@@ -77,7 +79,7 @@ export const measureSuite = async (
 
 const loaded = async (
   files: readonly string[],
-  { address }: Service,
+  client: Client,
   duckdb: DuckDb | undefined,
 ): Promise<SuiteFigures['load']> => {
   let ours = 0;
@@ -85,27 +87,15 @@ const loaded = async (
   for (const file of files) {
     const suffix = extname(file);
     const table = basename(file, suffix);
-    await asked(`${address}/pool`, { name: table });
+    await client.json('POST', '/pool', { name: table });
     const began = performance.now();
-    await sent(`${address}/pool/${encodeURIComponent(table)}/branch/main`, file, types[suffix]);
+    await sent(`${client.address}/pool/${encodeURIComponent(table)}/branch/main`, file, types[suffix]);
     ours += performance.now() - began;
     const read = suffix === '.parquet' ? 'read_parquet' : 'read_json_auto';
     const path = file.replaceAll("'", "''");
     peer += (await duckdb?.run(`create table "${table}" as select * from ${read}('${path}')`)) ?? 0;
   }
   return { ours, peer: duckdb && peer };
-};
-const asked = async (url: string, body: object): Promise<string> => {
-  const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
-  const answer = await fetch(url, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(queryMsMax),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.status} ${errorIn(text).split('\n', 1)[0]}`);
-  return text;
 };
 const errorIn = (text: string): string => {
   try {
@@ -118,7 +108,7 @@ const errorIn = (text: string): string => {
 /** One query, asked of both in turn; the first run of each is not counted, and compares. */
 const measured = async (
   sql: string,
-  { service, duckdb, runs }: { readonly service: Service; readonly duckdb: DuckDb | undefined; readonly runs: number },
+  { client, duckdb, runs }: { readonly client: Client; readonly duckdb: DuckDb | undefined; readonly runs: number },
 ): Promise<Omit<QueryFigures, 'name'>> => {
   const ours: number[] = [];
   const peers: number[] = [];
@@ -126,14 +116,13 @@ const measured = async (
   let wrong: string | undefined;
   for (let run = 0; run <= runs; run++) {
     const began = performance.now();
-    let text: string;
-    try {
-      text = await asked(`${service.address}/query`, { query: sql });
-    } catch (fault) {
-      return { fault: (fault as Error).message };
-    }
+    const { status, body } = await client.ask('POST', '/query', {
+      headers: { ...jsonType, accept: 'application/x-ndjson' },
+      body: JSON.stringify({ query: sql }),
+    });
+    if (status !== 200) return { fault: `${status} ${errorIn(body).split('\n', 1)[0]}` };
     if (run > 0) ours.push(performance.now() - began);
-    else if (right) wrong = difference(rowsOf(text), right.rows, cutOf(sql));
+    else if (right) wrong = difference(rowsOf(body), right.rows, cutOf(sql));
     const peer = run > 0 && right ? await duckdb?.run(sql) : undefined;
     if (peer !== undefined) peers.push(peer);
   }
@@ -214,7 +203,7 @@ const shown = (suite: string, { name, ours, peer, fault, wrong }: QueryFigures):
 /** The table as the manual shows it. */
 export const suitesTable = (figures: readonly SuiteFigures[], runs: number, peer: string): string =>
   [
-    `Medians of ${runs} runs, over HTTP; ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), Node ${process.version}; DuckDB ${peer} in process, on two threads.`,
+    `Medians of ${runs} runs, over HTTP; ${machine()}; DuckDB ${peer} in process, on two threads.`,
     '',
     '| Suite | queries | right | geometric mean of the ratios | half of them below | slowest beside DuckDB | load |',
     '|---|---|---|---|---|---|---|',
@@ -227,9 +216,9 @@ const rowOf = ({ name, queries, load }: SuiteFigures): string => {
   );
   const worst = ratios.reduce((most, each) => (each.ratio > most.ratio ? each : most), { query: '', ratio: 0 });
   const right = queries.filter(({ peer, fault, wrong }) => peer !== undefined && fault === undefined && !wrong).length;
-  const mean = Math.exp(ratios.reduce((sum, { ratio }) => sum + Math.log(ratio), 0) / ratios.length);
+  const all = ratios.map(({ ratio }) => ratio);
   const cells = [
-    ...[name, queries.length, right, mean.toFixed(2), median(ratios.map(({ ratio }) => ratio)).toFixed(2)],
+    ...[name, queries.length, right, geometricMean(all)?.toFixed(2) ?? '', median(all).toFixed(2)],
     `${worst.query}: ${worst.ratio.toFixed(1)}`,
     load.peer === undefined ? '' : (load.ours / load.peer).toFixed(1),
   ];

@@ -1,5 +1,5 @@
 /** The channels in which a plan's rows come, and for each of them the grouping keys and the order of its rows. */
-import { pathOf } from './walk.ts';
+import { pathOf, samePath } from './walk.ts';
 import type { FieldPath, Pipeline, Plan, PlanOp, ResolvedSource } from './plan.ts';
 
 interface Order {
@@ -123,5 +123,3 @@ const renamed = (path: FieldPath, from: FieldPath, to: FieldPath): FieldPath | u
 const startsWith = (path: FieldPath, start: FieldPath): boolean => start.every((name, i) => path[i] === name);
 const touches = (sort: readonly Order[] | null, path: FieldPath): boolean =>
   (sort ?? []).some(({ key }) => startsWith(key, path) || startsWith(path, key));
-const samePath = (a: FieldPath | undefined, b: FieldPath): boolean =>
-  a !== undefined && a.length === b.length && a.every((name, i) => name === b[i]);

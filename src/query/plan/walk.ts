@@ -45,6 +45,10 @@ export const pathOf = (e: PlanExpr): FieldPath | undefined => {
   return at.kind === 'this' ? names.reverse() : undefined;
 };
 
+/** True for the same names in the same order. */
+export const samePath = (a: FieldPath | undefined, b: FieldPath): boolean =>
+  a !== undefined && a.length === b.length && a.every((name, i) => name === b[i]);
+
 /**
  * The expression with others in place of the paths for which `other` has one; longest paths are asked for first. `like`
  * makes each new part stand where the old one did.

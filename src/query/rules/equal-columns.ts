@@ -1,6 +1,6 @@
 /** What a condition says of a column holds of every column that is equal to it. */
 import { types } from '../../vectors/type.ts';
-import { fieldsRead, movePaths, someExpr } from '../plan/walk.ts';
+import { fieldsRead, movePaths, samePath, someExpr } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr } from '../plan/plan.ts';
 
 /** Of which values that are equal say alike, 1 and 1.0 too. */
@@ -13,8 +13,7 @@ export const overEqual = (condition: PlanExpr, from: FieldPath, to: FieldPath): 
   const read = fieldsRead(condition);
   if (!read || read.length === 0 || someExpr(condition, (part) => !kinds.has(part.kind) || isText(part)))
     return undefined;
-  if (!read.every((path) => path.length === from.length && path.every((name, i) => name === from[i]))) return undefined;
-  return movePaths(condition, () => to);
+  return read.every((path) => samePath(path, from)) ? movePaths(condition, () => to) : undefined;
 };
 /** Beside a text it is one, beside a number it is cast: `'01'` and 1 are equal keys, and `< '2'` says unlike things of them. */
 const isText = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.string;

@@ -37,7 +37,3 @@ export const keepsField = (op: PlanOp, path: FieldPath): boolean => {
   }
 };
 const overlaps = (a: FieldPath, b: FieldPath): boolean => a.slice(0, b.length).every((name, i) => name === b[i]);
-
-/** True for the same names in the same order. */
-export const samePath = (a: FieldPath, b: FieldPath): boolean =>
-  a.length === b.length && a.every((name, i) => name === b[i]);

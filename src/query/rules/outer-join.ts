@@ -6,7 +6,7 @@
  * What follows throws a row away if it asks something of a column that is null there: a comparison, IN or LIKE in a
  * filter behind, or the key of a join behind.
  */
-import { conjuncts, pathOf } from '../plan/walk.ts';
+import { conjuncts, pathOf, samePath } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
 import { type Rule, filterOf } from './rule.ts';
 
@@ -84,7 +84,7 @@ const narrowedJoin = (join: Join, { values, nulls }: Wanted): Join => {
   if (left || right) return { ...join, style: narrowedStyle(style, left, right) };
   const isAlone = (key: Join['equal'][number]): boolean => {
     const path = pathOf(key.right);
-    return path !== undefined && path.length > 0 && nulls.some((wanted) => isSame(wanted, [rightName, ...path]));
+    return path !== undefined && path.length > 0 && nulls.some((wanted) => samePath(wanted, [rightName, ...path]));
   };
   return style === 'left' && join.equal.some(isAlone) ? { ...join, style: 'anti' } : join;
 };
@@ -125,7 +125,6 @@ const sideOf = ({ values, nulls }: Wanted, name: string): Wanted => ({
 const together = (a: Wanted, b: Wanted): Wanted =>
   a === nothing ? b : b === nothing ? a : { values: [...a.values, ...b.values], nulls: [...a.nulls, ...b.nulls] };
 const isBelow = (path: FieldPath, name: string): boolean => path.length > 1 && path[0] === name;
-const isSame = (a: FieldPath, b: FieldPath): boolean => a.length === b.length && a.every((name, i) => name === b[i]);
 
 /** What rows have for which a condition can be true. */
 const wantedBy = (condition: PlanExpr): Wanted => {

@@ -1,7 +1,7 @@
 /** An aggregation whose first key is the pool's primary key gives its groups as the scan moves on. */
-import { pathOf } from '../plan/walk.ts';
+import { pathOf, samePath } from '../plan/walk.ts';
 import type { Rule } from './rule.ts';
-import { keepsField, samePath } from './order.ts';
+import { keepsField } from './order.ts';
 
 export const sortedAggregate = {
   name: 'sorted-aggregate',
