@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
 import { LakeError } from '../../errors.ts';
 import type { Id, ObjectMeta, PackOptions } from '../lake.types.ts';
-import type { ObjectEntry, ObjectList } from './list.ts';
+import type { ObjectEntry } from './list.ts';
 import { type Pack, encodePack } from './packs.ts';
 import type { PoolFace } from '../pool/pool.ts';
 import { idBuffer } from '../ksuid.ts';
@@ -96,7 +96,7 @@ export class Packer {
     if (tip === undefined || store.deleted) return;
     const { snapshot, list } = await face.open(tip);
     try {
-      for (const run of this.runsOf(list, (id) => store.packs.has(id))) {
+      for (const run of this.runsOf(store.packs.loose(list, isSmall))) {
         if (this.host.closing() || store.deleted) return;
         await this.pack(face, run);
         await later(1);
@@ -109,13 +109,12 @@ export class Packer {
   }
 
   /** Small objects that are in no pack, in the order of the list: a pack's worth each. Few are left for later. */
-  private *runsOf(list: ObjectList, isPacked: (id: Id) => boolean): Generator<readonly ObjectEntry[]> {
+  private *runsOf(loose: Iterable<ObjectEntry>): Generator<readonly ObjectEntry[]> {
     const { objectsMin } = this.host.options;
     let run: ObjectEntry[] = [];
     let rows = 0;
     let bytes = 0;
-    for (const entry of list.entries()) {
-      if (!entry.inTable || entry.vector || entry.size > objectBytesMax || isPacked(entry.id)) continue;
+    for (const entry of loose) {
       if (run.length === packObjectsMax || rows + entry.count > packRowsMax || bytes + entry.size > packBytesMax) {
         if (run.length >= objectsMin) yield run;
         run = [];
@@ -165,6 +164,8 @@ export class Packer {
     store.packs.add(pack);
   }
 }
+
+const isSmall = ({ inTable, vector, size }: ObjectEntry): boolean => inTable && !vector && size <= objectBytesMax;
 
 class Gone extends Error {}
 

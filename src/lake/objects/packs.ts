@@ -62,6 +62,8 @@ export class PackIndex {
   private version = 0;
   private readonly known = new WeakMap<ObjectList, { readonly version: number; readonly usable: UsablePacks }>();
   private counts = new WeakMap<Chunk, ReadonlyMap<Pack, number>>();
+  /** Of these chunks nothing is left to pack, as long as no pack is forgotten. */
+  private full = new WeakSet<Chunk>();
 
   constructor(tables: Tables, poolId: Id) {
     this.tables = tables;
@@ -73,6 +75,25 @@ export class PackIndex {
   }
   get size(): number {
     return this.load().size;
+  }
+
+  /**
+   * Entries of a list that are in no pack though they fit into one, in order. Looking through a long list again costs
+   * the chunks that had some, or are new.
+   */
+  *loose(list: ObjectList, fits: (entry: ObjectEntry) => boolean): Generator<ObjectEntry> {
+    for (const chunk of list.chunks) {
+      // A pack that is forgotten meanwhile begins another set.
+      const { full } = this;
+      if (full.has(chunk)) continue;
+      let found = false;
+      for (const entry of chunk.entries) {
+        if (!fits(entry) || this.has(entry.id)) continue;
+        found = true;
+        yield entry;
+      }
+      if (!found) full.add(chunk);
+    }
   }
 
   add(pack: Pack): void {
@@ -102,6 +123,7 @@ export class PackIndex {
       this.packs!.delete(pack.entry.id);
       for (const member of pack.members) this.of.delete(member);
     }
+    this.full = new WeakSet();
     this.changed();
   }
 

@@ -1,15 +1,18 @@
 /** Packs of small objects: the same answers as without them, whatever was done to the objects since. */
 import { spawn } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Lake } from '../../../src/lake/lake.types.ts';
+import { newId } from '../../../src/lake/ksuid.ts';
+import type { Id, Lake } from '../../../src/lake/lake.types.ts';
+import { type ObjectEntry, ObjectList } from '../../../src/lake/objects/list.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
+import { PackIndex } from '../../../src/lake/objects/packs.ts';
 import type { PoolFace } from '../../../src/lake/pool/pool.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { scriptArguments } from '../../support/script.ts';
 import { startService, type TestService } from '../../support/server.ts';
-import { openTestLake, temporaryDirectory } from './support.ts';
+import { bound, openTestLake, temporaryDirectory } from './support.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const storeOf = (service: TestService, pool: string) =>
@@ -197,5 +200,43 @@ describe('packs', () => {
     await service.ask('DELETE', '/pool/p', {});
     await expect.poll(rows, { timeout: 20_000 }).toBe(0);
     await service.close();
+  });
+
+  test('what is left to pack is looked for where something was left, or is new', async () => {
+    const lake = await openTestLake();
+    const { pool } = await lake.createPool({ name: 'p' });
+    const { tables } = (lake as unknown as { face(name: string): PoolFace }).face('p').store.stores;
+    const packs = new PackIndex(tables, pool.id);
+    const entries = Array.from(
+      { length: 3000 },
+      (_, i): ObjectEntry => ({
+        id: newId(),
+        count: 1,
+        size: 100,
+        min: bound(i),
+        max: bound(i),
+        sequence: i,
+        inTable: true,
+        vector: false,
+      }),
+    );
+    let looked = 0;
+    const fits = (): boolean => ++looked > 0;
+    const loose = (list: ObjectList): number => {
+      looked = 0;
+      return [...packs.loose(list, fits)].length;
+    };
+    const list = ObjectList.of('asc', entries.slice(0, 2999));
+    expect([loose(list), looked]).toEqual([2999, 2999]);
+    const members = (start: number, end: number): Id[] => entries.slice(start, end).map(({ id }) => id);
+    packs.add({ entry: { ...entries[0]!, id: newId() }, members: members(0, 1000) });
+    packs.add({ entry: { ...entries[1000]!, id: newId() }, members: members(1000, 2999) });
+    expect([loose(list), looked]).toEqual([0, 2999]);
+    expect([loose(list), looked]).toEqual([0, 0]);
+    const grown = list.change([], [entries[2999]!]);
+    expect(loose(grown)).toBe(1);
+    expect(looked).toBeLessThan(1000);
+    packs.forget(members(5, 6));
+    expect([loose(grown), looked]).toEqual([1001, 3000]);
   });
 });
