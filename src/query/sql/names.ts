@@ -34,6 +34,33 @@ export const meantOf = (names: readonly string[], name: string): string | undefi
   const [found, ...more] = names.filter((n) => n.toLowerCase() === lower);
   return more.length === 0 ? found : undefined;
 };
+/** The same of what has these names, for many look-ups: of several of one name it is the first. */
+export class ByName<T> {
+  readonly #first = new Map<string, T>();
+  /** By their lower case; undefined stands for several. */
+  readonly #folded = new Map<string, string | undefined>();
+
+  /** What has no name is passed over. */
+  constructor(items: Iterable<T>, nameOf: (item: T) => string | undefined) {
+    for (const item of items) {
+      const name = nameOf(item);
+      if (name === undefined) continue;
+      if (!this.#first.has(name)) this.#first.set(name, item);
+      const lower = name.toLowerCase();
+      this.#folded.set(lower, this.#folded.has(lower) ? undefined : name);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#first.has(name);
+  }
+  get(name: string): T | undefined {
+    return this.#first.get(name);
+  }
+  meant(name: string): string | undefined {
+    return this.#first.has(name) ? name : this.#folded.get(name.toLowerCase());
+  }
+}
 /** The column of a table that a name means; undefined too if its columns are not known. */
 export const meantIn = (t: SqlTable, name: string): string | undefined => {
   const known = knownColumns(t);

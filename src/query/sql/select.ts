@@ -26,12 +26,12 @@ import { isName } from './correlate.ts';
 import { GroupingCalls, groupingSets, groupingsOf } from './grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './queries.ts';
 import {
+  ByName,
   type ClauseOptions,
   type ColumnUses,
   clauseNames,
   isOfQueryAround,
   knownColumns,
-  meantOf,
   misplaced,
 } from './names.ts';
 import { type Column, orderNames, outputOps, recordOfColumns, uncountable, withDistinctNames } from './output.ts';
@@ -67,6 +67,8 @@ class Select {
   /** The same by what pools hold. */
   #contentType: Type | undefined;
   readonly #starred: SqlColumns;
+  readonly #aliases = new WeakMap<readonly Column[], ByName<Column>>();
+  #selectedNames: ByName<SqlColumn> | undefined;
   readonly #uses: ColumnUses = new WeakMap();
   readonly #aggregates: { readonly name: string; readonly aggregate: Aggregate }[] = [];
   /** Their places by what they are called with: equal calls are one. */
@@ -221,15 +223,14 @@ class Select {
    * Which of the names of the output is meant: a column of the input that has the very name goes before one of other
    * letter case.
    */
-  #meant(names: readonly string[], name: string): string | undefined {
-    return names.includes(name) || !this.#isInput(name) ? meantOf(names, name) : undefined;
+  #meant<T>(names: ByName<T>, name: string): T | undefined {
+    const meant = names.has(name) || !this.#isInput(name) ? names.meant(name) : undefined;
+    return meant === undefined ? undefined : names.get(meant);
   }
   #byAlias(columns: readonly Column[], name: string): Column | undefined {
-    const meant = this.#meant(
-      columns.flatMap((c) => c.alias ?? []),
-      name,
-    );
-    return meant === undefined ? undefined : columns.find((c) => c.alias === meant);
+    let names = this.#aliases.get(columns);
+    if (!names) this.#aliases.set(columns, (names = new ByName(columns, (c) => c.alias)));
+    return this.#meant(names, name);
   }
 
   readonly #noteGrouping = (e: CallExpr): PlanExpr => {
@@ -278,7 +279,7 @@ class Select {
    * is one of `names`, of the output, or else of the input.
    */
   #probeOrder(keys: readonly OrderKey[], names: ReadonlySet<string>): void {
-    const known = [...names];
+    const known = new ByName(names, (name) => name);
     if (isByAll(keys, (name) => names.has(name) || this.#isInput(name))) return;
     for (const k of keys) {
       if (ordinalOf(k.expr) !== undefined) continue;
@@ -351,11 +352,13 @@ class Select {
    */
   #aliased(options: ClauseOptions, before?: SqlColumn): Exclude<ClauseOptions['fallback'], undefined> {
     const { columns } = this.#select;
-    const known = before ? columns.slice(0, columns.indexOf(before)) : columns;
-    const names = known.flatMap((c) => (c.kind === 'sql-column' ? (c.as?.text ?? []) : []));
+    // Each column asks, and few need an answer: nothing is looked up before a name is.
+    let known: ByName<SqlColumn> | undefined;
     const find = (name: string): SqlColumn | undefined => {
-      const meant = this.#meant(names, name);
-      return meant === undefined ? undefined : known.find((c) => c.kind === 'sql-column' && c.as?.text === meant);
+      known ??= new ByName(before ? columns.slice(0, columns.indexOf(before)) : columns, (c) =>
+        c.kind === 'sql-column' ? c.as?.text : undefined,
+      );
+      return this.#meant(known, name);
     };
     return {
       has: (name) => find(name) !== undefined,
@@ -435,6 +438,14 @@ class Select {
     ];
   }
 
+  /** The select list by names: the first of a name counts, be it an alias or a column of the input. */
+  #selected(): ByName<SqlColumn> {
+    return (this.#selectedNames ??= new ByName(
+      this.#select.columns,
+      (c) => c.as?.text ?? (c.kind === 'sql-column' && c.expr.kind === 'id' ? c.expr.name : undefined),
+    ));
+  }
+
   /** A grouping expression: a position, an alias, or an expression over the input. */
   #groupKey(e: Expr, columns: readonly Column[]): PlanExpr | undefined {
     const position = e.kind === 'id' ? undefined : ordinalOf(e);
@@ -443,14 +454,7 @@ class Select {
       const { pg } = this.#flow.scope;
       const aliases = (name: string): PlanExpr | undefined => {
         if (pg !== false && this.#isInput(name)) return undefined;
-        // The first of that name in the select list counts, be it an alias or a column of the input.
-        const named = (c: SqlColumn): string | undefined =>
-          c.as?.text ?? (c.kind === 'sql-column' && c.expr.kind === 'id' ? c.expr.name : undefined);
-        const meant = this.#meant(
-          this.#select.columns.flatMap((c) => named(c) ?? []),
-          name,
-        );
-        const first = this.#select.columns.find((c) => meant !== undefined && named(c) === meant);
+        const first = this.#meant(this.#selected(), name);
         const found = first?.as && this.#byAlias(columns, name)?.expr;
         const aggregate = found && this.#aggregateIn(found);
         if (aggregate === undefined) return found;
@@ -625,15 +629,10 @@ class Select {
       return exprs.map((expr) => ({ expr, ...directionOf(all!) }));
     }
     const row = grouped ? { row: () => recordOfColumns(this.#a, columns) } : {};
+    const named = new ByName(columns, (c) => c.name);
     const aliases = (name: string): PlanExpr | undefined =>
-      columns.find(
-        (c) =>
-          c.name ===
-          this.#meant(
-            columns.map((x) => x.name),
-            name,
-          ),
-      )?.expr ?? (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
+      this.#meant(named, name)?.expr ??
+      (this.#isOutputColumn(name) ? fieldOf(recordOfColumns(this.#a, columns), name) : undefined);
     return keys.map((k) => {
       const position = ordinalOf(k.expr);
       const expr =
