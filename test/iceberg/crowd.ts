@@ -158,7 +158,8 @@ const wrongOf = (reads: readonly Read[], held: Held): readonly string[] => {
     return wanted !== undefined && isRight(wanted) ? [] : [`${engine} read ${got} of ${commit}, which holds ${wanted}`];
   });
 };
-const isGone = (fault: string): boolean => /Could not find snapshot with id/.test(fault);
+/** As DuckDB and Spark say it. */
+const isGone = (fault: string): boolean => /(Could not|Cannot) find snapshot with id/i.test(fault);
 
 /** Those who change the pool. */
 class Crowd {
