@@ -324,13 +324,15 @@ export interface CreatePoolRequest {
 /**
  * A data key range, both ends included; compared with `KeyBound.sort`. `complex`: keys of complex types too: an enum
  * equals its number, and has its place elsewhere. `nan`: NaN too, which SELECT has as the greatest number and keys as
- * the least.
+ * the least. `around`: all keys of another class than this one too (the first byte of a sort key): SELECT casts texts
+ * beside numbers and times.
  */
 export interface KeyRange {
   readonly min?: Uint8Array;
   readonly max?: Uint8Array;
   readonly complex?: boolean;
   readonly nan?: boolean;
+  readonly around?: number;
 }
 /** Which objects of a snapshot are wanted. */
 export interface PageRequest {

@@ -35,6 +35,9 @@ export const sortKeyBytes = (value: Value): Uint8Array => {
 /** The key that only nulls and missing values have; nothing is greater. */
 export const nullSortKey: Uint8Array = Uint8Array.of(nullClass);
 
+/** The class of a key: all numbers and times are of one, every other primitive type and null have their own. */
+export const keyClass = (key: Uint8Array): number => key[0]!;
+
 /** Appends the sort key of a value. */
 export const writeKey = (out: ByteWriter, value: Value): void => {
   const { type, data } = nearValue(value);

@@ -1,5 +1,5 @@
 /** Which keys rows can have that pass a test, and where such keys may be. */
-import { complexKeys, nanKeys, sortKeyBytes } from '../../vectors/sort-key.ts';
+import { complexKeys, keyClass, nanKeys, sortKeyBytes } from '../../vectors/sort-key.ts';
 import { isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';
 import type { ColumnPruner } from '../columns/prune.ts';
@@ -11,7 +11,8 @@ import type { ObjectBlock } from '../objects/reader.ts';
 export const overlaps = (range: KeyRange, low: Uint8Array, high: Uint8Array): boolean =>
   (!(range.min && compareBytes(high, range.min) < 0) && !(range.max && compareBytes(low, range.max) > 0)) ||
   (range.complex === true && overlaps(complexKeys, low, high)) ||
-  (range.nan === true && overlaps(nanKeys, low, high));
+  (range.nan === true && overlaps(nanKeys, low, high)) ||
+  (range.around !== undefined && (keyClass(low) !== range.around || keyClass(high) !== range.around));
 
 /** Whether keys of the block may be in the range. */
 export const isInRange = (
@@ -29,46 +30,61 @@ export const keyRange = (pruner: ColumnPruner, key: readonly string[]): KeyRange
       if (path.length !== key.length || path.some((name, i) => name !== key[i])) return undefined;
       const bounds = keyBounds(value);
       if (!bounds) return undefined;
+      const around = sql && { around: keyClass(bounds.min) };
       switch (operator) {
         case '==':
-          return isNumeric(value.type) ? { ...bounds, complex: true } : bounds;
+          return { ...bounds, ...(isNumeric(value.type) && { complex: true }), ...around };
         case '<':
         case '<=':
-          return { max: bounds.max };
+          return { max: bounds.max, ...around };
         case '>':
         case '>=':
-          return { min: bounds.min, ...(sql && isNumeric(value.type) && { nan: true }) };
+          return { min: bounds.min, ...(sql && isNumeric(value.type) && { nan: true }), ...around };
         case '!=':
           return undefined;
       }
     }
     case 'all': {
-      const ranges = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
+      const known = pruner.of.map((p) => keyRange(p, key)).filter((r) => r !== undefined);
+      // Fewer conditions say less, and nothing wrong.
+      const ranges = known.filter((r) => r.around === known[0]!.around);
       const min = ranges.map((r) => r.min).reduce((a, b) => (!a || (b && compareBytes(a, b) < 0) ? b : a), undefined);
       const max = ranges.map((r) => r.max).reduce((a, b) => (!a || (b && compareBytes(b, a) < 0) ? b : a), undefined);
       return rangeOf(min, max, {
         complex: ranges.length > 0 && ranges.every((r) => r.complex),
         nan: ranges.length > 0 && ranges.every((r) => r.nan),
+        around: ranges[0]?.around,
       });
     }
     case 'any': {
       const ranges = pruner.of.map((p) => keyRange(p, key));
-      if (ranges.length === 0 || ranges.some((r) => r === undefined)) return undefined;
+      if (ranges.length === 0 || ranges.some((r) => r === undefined || r.around !== ranges[0]!.around))
+        return undefined;
       const mins = ranges.map((r) => r!.min);
       const maxes = ranges.map((r) => r!.max);
       const min = mins.includes(undefined) ? undefined : mins.reduce((a, b) => (compareBytes(a!, b!) <= 0 ? a : b));
       const max = maxes.includes(undefined) ? undefined : maxes.reduce((a, b) => (compareBytes(a!, b!) >= 0 ? a : b));
-      return rangeOf(min, max, { complex: ranges.some((r) => r!.complex), nan: ranges.some((r) => r!.nan) });
+      return rangeOf(min, max, {
+        complex: ranges.some((r) => r!.complex),
+        nan: ranges.some((r) => r!.nan),
+        around: ranges[0]!.around,
+      });
     }
   }
 };
 const rangeOf = (
   min: Uint8Array | undefined,
   max: Uint8Array | undefined,
-  { complex, nan }: Pick<KeyRange, 'complex' | 'nan'>,
+  { complex, nan, around }: { readonly complex?: boolean; readonly nan?: boolean; readonly around: number | undefined },
 ): KeyRange | undefined =>
   min || max
-    ? { ...(min && { min }), ...(max && { max }), ...(complex && { complex }), ...(nan && { nan }) }
+    ? {
+        ...(min && { min }),
+        ...(max && { max }),
+        ...(complex && { complex }),
+        ...(nan && { nan }),
+        ...(around !== undefined && { around }),
+      }
     : undefined;
 
 /** Keys around a constant. Integers beyond 2^53 equal floats that are near, so their bounds leave room. */

@@ -1,5 +1,5 @@
 /** What a condition says of a column holds of every column that is equal to it. */
-import { types } from '../../vectors/type.ts';
+import { type Type, types } from '../../vectors/type.ts';
 import { fieldsRead, movePaths, samePath, someExpr } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr } from '../plan/plan.ts';
 
@@ -16,4 +16,17 @@ export const overEqual = (condition: PlanExpr, from: FieldPath, to: FieldPath): 
   return read.every((path) => samePath(path, from)) ? movePaths(condition, () => to) : undefined;
 };
 /** Beside a text it is one, beside a number it is cast: `'01'` and 1 are equal keys, and `< '2'` says unlike things of them. */
-const isText = (e: PlanExpr): boolean => e.kind === 'literal' && e.value.type === types.string;
+const isText = (e: PlanExpr): boolean => e.kind === 'literal' && holdsText(e.value.type);
+const holdsText = (t: Type): boolean => {
+  switch (t.kind) {
+    case 'array':
+    case 'set':
+      return holdsText(t.element);
+    case 'union':
+      return t.members.some(holdsText);
+    case 'record':
+      return t.fields.some((f) => holdsText(f.type));
+    default:
+      return t === types.string;
+  }
+};

@@ -13,7 +13,8 @@ import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import type { ScanOptions } from '../../../src/lake/scan/scan.types.ts';
 import { cutOut } from '../../../src/lake/scan/cut.ts';
 import { keyRange, overlaps } from '../../../src/lake/scan/range.ts';
-import type { CompareOperator, PlanExpr, PlanOp } from '../../../src/query/plan/plan.ts';
+import type { CompareOperator, PlanExpr, PlanOp, Pruner } from '../../../src/query/plan/plan.ts';
+import { prunerOf } from '../../../src/query/rules/predicate-pushdown.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { enumType, types } from '../../../src/vectors/type.ts';
@@ -76,10 +77,12 @@ const given = async (
     ordered,
     filters,
     columns,
+    pruner,
   }: {
     readonly ordered: boolean;
     readonly filters: boolean;
     readonly columns: readonly (readonly string[])[] | undefined;
+    readonly pruner?: Pruner | undefined;
   },
 ): Promise<string[]> => {
   const source = { kind: 'pool', name: 'p', handle: '0', sortKeys: [['k']], order } as const;
@@ -91,7 +94,14 @@ const given = async (
     scan: (_: unknown, request: ScanOptions) =>
       scanObjects({ keys: [['k']], order, objects, page: () => ({ objects: metas }) }, request),
   };
-  const scan: PlanOp = { kind: 'scan', sources: [source], ordered, filter, ...(columns && { columns }) };
+  const scan: PlanOp = {
+    kind: 'scan',
+    sources: [source],
+    ordered,
+    filter,
+    ...(columns && { columns }),
+    ...(pruner && { pruner }),
+  };
   for await (const { batch } of execute({ pipeline: { ops: [scan] }, functions: [] }, { ...context, host }))
     out.push(...textsOf(batch));
   return out;
@@ -200,6 +210,41 @@ test.each(['asc', 'desc'] as const)(
     expect(await enumsOf({ kind: 'any', of: [is('==', 1), is('>', 7)] })).toBe(300);
     expect(await enumsOf({ kind: 'all', of: [is('==', 1), is('>', 7)] })).toBe(0);
     expect(await enumsOf(is('>', 1))).toBe(300);
+  },
+);
+
+test.each(['asc', 'desc'] as const)(
+  'SELECT finds keys that it casts beside a constant of another type, in a pool in order %s',
+  async (order) => {
+    const rowsOf = (key: (i: number) => Value): Value[] =>
+      Array.from({ length: 200 }, (_, i) => recordValue([{ name: 'k', value: key(i) }, idOf(i)]));
+    const texts = kinds.milliseconds;
+    const digits = (n: number): Value => stringValue(String(n));
+    const sql = (operator: CompareOperator, right: Value): PlanExpr => ({
+      kind: 'compare',
+      operator,
+      left: field('k'),
+      right: literal(right),
+      sql: true,
+    });
+    const both = (left: PlanExpr, right: PlanExpr): PlanExpr => ({ kind: 'and', left, right });
+    for (const [keys, filters] of [
+      [kinds.times, [sql('>', texts(190)), sql('<=', texts(3)), sql('==', texts(4)), sql('>=', kinds.times(100))]],
+      [texts, [sql('>', kinds.times(40)), sql('==', kinds.times(1)), sql('<', texts(9))]],
+      [intValue, [sql('>', digits(190)), sql('==', digits(7)), both(sql('>', digits(3)), sql('<', intValue(9)))]],
+      [digits, [sql('>', intValue(190)), sql('==', intValue(7)), both(sql('>', intValue(3)), sql('<', digits(9)))]],
+    ] as const) {
+      const metas = await load(rowsOf(keys), order, 20);
+      for (const filter of filters) {
+        const pruner = prunerOf(filter);
+        const range = keyRange(pruner!, ['k'])!;
+        const listed = metas.filter((m) => overlaps(range, m.min.sort, m.max.sort));
+        const found = await given(filter, listed, order, { ordered: true, filters: true, columns: undefined, pruner });
+        const all = await given(filter, metas, order, { ordered: true, filters: false, columns: undefined });
+        expect(all.length).toBeGreaterThan(0);
+        expect(found).toEqual(all);
+      }
+    }
   },
 );
 
