@@ -13,20 +13,53 @@ import { openScratch } from '../../src/lake/objects/objects.ts';
 import { overlaps } from '../../src/lake/scan/range.ts';
 import { scanObjects } from '../../src/lake/scan/scan.ts';
 import type { ScanSource } from '../../src/lake/scan/scan.types.ts';
-import type { ResolvedSource } from '../../src/query/plan/plan.ts';
+import type { CompileEnvironment, FoundSource, ResolvedSource } from '../../src/query/plan/plan.ts';
 import { concat } from '../../src/vectors/concat.ts';
+import { fuseRows } from '../../src/vectors/fuse.ts';
 import { type Vector, noRows, slice } from '../../src/vectors/vector.ts';
+import { fileEnvironment } from '../support/query-environment.ts';
 import type { Random } from '../support/random.ts';
 
 export interface RandomPool {
   readonly source: ResolvedSource;
   /** All rows as a scan gives them. */
   readonly rows: Vector;
-  readonly host: (usual: ExecutionHost) => ExecutionHost;
+  readonly host: <H extends Partial<ExecutionHost>>(usual: H) => H;
 }
 
+/** Tables as pools: what the compiler knows of them, and where their rows come from. */
+export interface RandomPools {
+  readonly environment: CompileEnvironment;
+  readonly host: Partial<ExecutionHost>;
+}
+export const randomPools = async (tables: Readonly<Record<string, Vector>>, random: Random): Promise<RandomPools> => {
+  const sources = new Map<string, FoundSource>();
+  let host: Partial<ExecutionHost> = {};
+  for (const [name, rows] of Object.entries(tables)) {
+    const pool = await randomPool(rows, random, name);
+    sources.set(name, pool.source);
+    host = pool.host(host);
+  }
+  return {
+    environment: {
+      ...fileEnvironment(),
+      mode: 'lake',
+      resolve: (request) => {
+        const found = request.kind === 'name' ? sources.get(request.name) : undefined;
+        return found ? Promise.resolve([found]) : Promise.reject(new Error('pool not found'));
+      },
+      content: ({ handle }) => {
+        const rows = tables[handle]!;
+        const type = fuseRows(rows);
+        return Promise.resolve({ rowCount: rows.length, fields: type?.kind === 'record' ? type.fields : undefined });
+      },
+    },
+    host,
+  };
+};
+
 /** A pool with these rows. */
-export const randomPool = async (all: Vector, random: Random): Promise<RandomPool> => {
+export const randomPool = async (all: Vector, random: Random, name = 'input'): Promise<RandomPool> => {
   const key = random.pick([['a'], ['k'], ['b'], ['t'], ['c'], ['d', 'a']]);
   const order: SortOrder = random.pick(['asc', 'desc']);
   const metas: ObjectMeta[] = [];
@@ -85,17 +118,16 @@ export const randomPool = async (all: Vector, random: Random): Promise<RandomPoo
   };
   const read: Vector[] = [];
   for await (const batch of scanObjects(pool, { ordered: true })) read.push(batch);
-  const source: ResolvedSource = { kind: 'pool', name: 'input', handle: 'input', sortKeys: [key], order };
+  const source: ResolvedSource = { kind: 'pool', name, handle: name, sortKeys: [key], order };
+  const isOurs = (s: ResolvedSource): boolean => s.kind === 'pool' && s.handle === name;
   return {
     source,
     rows: read.length > 0 ? concat(read) : noRows,
     host: (usual) => ({
       ...usual,
-      filters: (s) => s.kind === 'pool',
+      filters: (s) => isOurs(s) || (usual.filters?.(s) ?? false),
       scan: (s, request) =>
-        s.kind === 'pool'
-          ? scanObjects(pool, { ...request, batchRows: random.pick([1, 3, 4096]) })
-          : usual.scan(s, request),
+        isOurs(s) ? scanObjects(pool, { ...request, batchRows: random.pick([1, 3, 4096]) }) : usual.scan!(s, request),
     }),
   };
 };

@@ -1,9 +1,12 @@
 /**
  * Random SQL queries that DuckDB understands too: both engines must give the same rows. Each grammar brings tables of
- * its own: query-plain.ts, query-mixed.ts, query-decimals.ts, query-wide.ts, window-queries.ts, sql-queries.ts.
+ * its own: query-plain.ts, query-mixed.ts, query-joins.ts, query-decimals.ts, query-wide.ts, window-queries.ts,
+ * sql-queries.ts. Statements over tables of joins run over pools too.
  */
 import { execute } from '../../src/exec/compile.ts';
+import type { ExecutionHost } from '../../src/exec/source.ts';
 import { compile } from '../../src/query/analyze.ts';
+import type { CompileEnvironment } from '../../src/query/plan/plan.ts';
 import { fuseRows } from '../../src/vectors/fuse.ts';
 import { vectorOf } from '../../src/vectors/builder.ts';
 import { parseSupValues } from '../../src/vectors/sup/parse.ts';
@@ -14,7 +17,9 @@ import { type DuckResult, type DuckTable, type DuckValue, duckdbJobs } from '../
 import { fileEnvironment, viewEnvironment } from '../support/query-environment.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import { DecimalTexts, decimalTable } from './query-decimals.ts';
+import { JoinTexts, joinTables } from './query-joins.ts';
 import { MixedTexts, mixedTables } from './query-mixed.ts';
+import { randomPools } from './query-pools.ts';
 import { PlainTexts, type SqlCase, both, plainSup, plainTables } from './query-plain.ts';
 import { WideTexts, wideTables } from './query-wide.ts';
 import { duckTables, features, randomQuery as featureQuery, randomTables, supText } from './sql-queries.ts';
@@ -67,17 +72,18 @@ const rowOf = (value: Value): readonly Cell[] =>
   value.type.kind === 'record' ? fieldCells(value.type, value.data).map(([, cell]) => cell) : [cellOf(value)];
 
 /**
- * Twelve digits of numbers are enough: sums of floats depend on their order. Texts of decimals have as many zeros at
- * their end as the engine's types say.
+ * Twelve digits of numbers are enough, or ten where one ends just there: sums of floats depend on their order, and
+ * differences of near ones lose digits. Texts of decimals have as many zeros at their end as the engine's types say.
  */
-const keyOf = (row: readonly Cell[]): string => JSON.stringify(row.map(rounded));
-const rounded = (c: Cell): Cell => {
+const digitsEnough = [12, 10] as const;
+const keyOf = (row: readonly Cell[], digits: number): string => JSON.stringify(row.map((c) => rounded(c, digits)));
+const rounded = (c: Cell, digits: number): Cell => {
   if (typeof c === 'number')
-    return Number.isFinite(c) ? (Math.abs(c) < 1e-12 ? 0 : Number(c.toPrecision(12)) + 0) : infinite(c);
+    return Number.isFinite(c) ? (Math.abs(c) < 1e-12 ? 0 : Number(c.toPrecision(digits)) + 0) : infinite(c);
   if (typeof c === 'string') return c.replace(/-?\d+\.\d+/g, (x) => x.replace(/\.?0+$/, '').replace(/^-0$/, '0'));
-  if (Array.isArray(c)) return (c as readonly Cell[]).map(rounded);
+  if (Array.isArray(c)) return (c as readonly Cell[]).map((x) => rounded(x, digits));
   return c !== null && typeof c === 'object'
-    ? Object.fromEntries(Object.entries(c).map(([name, cell]) => [name, rounded(cell)]))
+    ? Object.fromEntries(Object.entries(c).map(([name, cell]) => [name, rounded(cell, digits)]))
     : c;
 };
 const infinite = (x: number): string => (Number.isNaN(x) ? 'NaN' : x > 0 ? 'Inf' : '-Inf');
@@ -85,13 +91,12 @@ const infinite = (x: number): string => (Number.isNaN(x) ? 'NaN' : x > 0 ? 'Inf'
 const oursOf = async (
   query: string,
   tables: Readonly<Record<string, Vector>>,
-  environmentOf = fileEnvironment,
+  { environment, host = {} }: { readonly environment: CompileEnvironment; readonly host?: Partial<ExecutionHost> },
 ): Promise<readonly (readonly Cell[])[] | string> => {
   try {
-    const types = Object.fromEntries(Object.entries(tables).map(([name, v]) => [name, fuseRows(v)]));
-    const plan = await compile(query, environmentOf(types));
+    const plan = await compile(query, environment);
     const out: (readonly Cell[])[] = [];
-    for await (const { batch } of execute(plan, contextOf(tables, { batchRows: 4 })))
+    for await (const { batch } of execute(plan, contextOf(tables, { batchRows: 4, host })))
       for (let i = 0; i < batch.length; i++) out.push(rowOf(valueAt(batch, i)));
     return out;
   } catch (problem) {
@@ -105,6 +110,8 @@ interface SqlWork {
   readonly tables: readonly DuckTable[];
   readonly sup: Readonly<Record<string, string>>;
   readonly cases: readonly SqlCase[];
+  /** The tables are pools as well, which scans filter by what joins ask. */
+  readonly poolSeed?: number;
 }
 const plainWork = (random: Random): SqlWork => {
   const tables = plainTables(random);
@@ -119,6 +126,15 @@ const mixedWork = (random: Random): SqlWork => {
   const made = mixedTables(random);
   const texts = new MixedTexts(random);
   return { ...made, cases: Array.from({ length: perTables }, () => ({ ...both(texts.statement()), ordered: false })) };
+};
+const joinWork = (random: Random): SqlWork => {
+  const made = joinTables(random);
+  const texts = new JoinTexts(random);
+  return {
+    ...made,
+    poolSeed: random.below(2 ** 31),
+    cases: Array.from({ length: perTables }, () => ({ ...both(texts.statement()), ordered: false })),
+  };
 };
 const decimalWork = (random: Random): SqlWork => {
   const { table, sup } = decimalTable(random);
@@ -153,7 +169,20 @@ const featureWork = (random: Random): SqlWork => {
     })),
   };
 };
-const works = [plainWork, mixedWork, wideWork, decimalWork, windowWork, mixedWork, wideWork, featureWork] as const;
+const works = [
+  plainWork,
+  mixedWork,
+  joinWork,
+  wideWork,
+  decimalWork,
+  joinWork,
+  windowWork,
+  mixedWork,
+  joinWork,
+  wideWork,
+  featureWork,
+  joinWork,
+] as const;
 
 /**
  * Compares the statements of these numbers with DuckDB. A statement that DuckDB refuses (an overflow, say) is not
@@ -176,6 +205,9 @@ export const sqlFaults = async (
   for (const [part, { at, work: made }] of parts.entries()) {
     const { tables, sup, cases } = made;
     const inputs = Object.fromEntries(tables.map((t) => [t.name, vectorOf(parseSupValues(sup[t.name]!))]));
+    const types = Object.fromEntries(Object.entries(inputs).map(([name, v]) => [name, fuseRows(v)]));
+    const places = [{ environment: fileEnvironment(types) }, { environment: viewEnvironment(types) }];
+    if (made.poolSeed !== undefined) places.push(await randomPools(inputs, randomOf(made.poolSeed)));
     for (const [k, c] of cases.entries()) {
       const index = at + k;
       const theirs = answers[part]![k]!;
@@ -183,7 +215,7 @@ export const sqlFaults = async (
       compared++;
       told.began(index);
       const began = process.cpuUsage();
-      const ours = await oursOf(c.ours, inputs, k % 2 === 0 ? fileEnvironment : viewEnvironment);
+      const ours = await oursOf(c.ours, inputs, places[k % places.length]!);
       const { user, system } = process.cpuUsage(began);
       const cpuMs = (user + system) / 1000;
       const fault =
@@ -201,11 +233,12 @@ const differenceOf = (
   theirs: Extract<DuckResult, { rows: unknown }>,
 ): string | undefined => {
   if (typeof ours === 'string') return `fails: ${ours}`;
-  const a = ours.map(keyOf);
-  const b = theirs.rows.map(keyOf);
-  if (!c.ordered) {
-    a.sort();
-    b.sort();
-  }
-  return a.join('\n') === b.join('\n') ? undefined : `ours:\n${a.join('\n')}\ntheirs:\n${b.join('\n')}`;
+  const texts = digitsEnough.map((digits) =>
+    [ours, theirs.rows].map((rows) => {
+      const keys = rows.map((row) => keyOf(row, digits));
+      return (c.ordered ? keys : keys.sort()).join('\n');
+    }),
+  );
+  const [[a, b] = []] = texts;
+  return texts.some(([x, y]) => x === y) ? undefined : `ours:\n${a}\ntheirs:\n${b}`;
 };
