@@ -375,7 +375,7 @@ const compileCall = (
           );
     };
   }
-  if (sql) return nullsOfCalls(compiled, exactCall(row.name, evaluate), attempt ? [] : call.literals);
+  if (sql) return nullsOfCalls(compiled, exactCall(row, evaluate), attempt ? [] : call.literals);
   return (batch) =>
     batch.length === 0
       ? noRows

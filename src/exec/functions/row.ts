@@ -52,6 +52,8 @@ export interface FunctionRow extends FunctionSignature {
     readonly argumentsMax: number;
     readonly make: (call: CallContext) => Evaluate;
   };
+  /** In SQL, for rows whose arguments have long decimals (vectors/decimal.ts); absent: these are the nearest floats. */
+  readonly exact?: (args: readonly Value[]) => Value;
 }
 
 /** A function under another name; errors say the one that it stands for. */
@@ -146,6 +148,7 @@ export interface RowOptions {
   readonly also?: readonly string[];
   readonly impure?: boolean;
   readonly gives?: 'element';
+  readonly exact?: FunctionRow['exact'];
 }
 /**
  * A row by its signature, whose optional arguments are in brackets and whose last one may be `...`; and the rows of its

@@ -44,7 +44,7 @@ import {
   lowerQuantified,
 } from '../sql/correlate.ts';
 import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
-import { decimalPrecisionMax } from '../sql/types.ts';
+import { decimalPrecisionMax, wideTypeOf } from '../sql/types.ts';
 import {
   checkLists,
   countsAsSql,
@@ -60,6 +60,7 @@ import {
   asText,
   besideClock,
   besideFloat,
+  besideTime,
   castTo,
   lackingType,
   lowerSqlCast,
@@ -439,6 +440,8 @@ const distinctOf = (c: ExprContext, x: PlanExpr, y: PlanExpr): PlanExpr => {
   return distinctFrom(left!, right!);
 };
 const decimalLiteral = (a: Analysis, e: LiteralExpr): PlanExpr => {
+  const wide = e.type === 'int64' ? wideTypeOf(BigInt(e.text)) : undefined;
+  if (wide) return castTo(literal(stringValue(e.text)), wide);
   const value = literalValue(a, e);
   const scale = value.type === types.float64 ? scaleOfText(e.text) : undefined;
   if (value.type === types.float64 && isBeyondDecimals(e.text))
@@ -501,7 +504,10 @@ const lowerListQuantifier = (a: Analysis, e: BinaryExpr, left: PlanExpr, c: Expr
 const comparison = (c: ExprContext, x: PlanExpr, operator: CompareOperator, y: PlanExpr): PlanExpr => {
   if (!c.sql) return { kind: 'compare', operator, left: x, right: y };
   const { typeOf } = c.sql;
-  const alike = [x, y].map((e, i) => besideFloat(besideClock(e, i === 0 ? y : x), i === 0 ? y : x, typeOf));
+  const alike = [x, y].map((e, i) => {
+    const other = i === 0 ? y : x;
+    return besideFloat(besideTime(besideClock(e, other), other, typeOf), other, typeOf);
+  });
   const [left, right] = spansAlike(alike, typeOf);
   return { kind: 'compare', operator, left: spanOfFile(left!, typeOf), right: spanOfFile(right!, typeOf), sql: true };
 };

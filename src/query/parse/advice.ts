@@ -38,8 +38,8 @@ export const adviceToAll = (text: string, faults: readonly CompileFault[], synta
 ];
 
 /**
- * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words and of a second
- * query. Brackets, quotes and commas are seen at the place that the error names, and there SuperDB's body of the error
+ * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words, of operators of
+ * other languages and of a second query. Brackets, quotes and commas are seen at the place that the error names, and there SuperDB's body of the error
  * stays as it is.
  */
 export const hintOfAll = (text: string, faults: readonly CompileFault[]): string | undefined => {
@@ -47,12 +47,12 @@ export const hintOfAll = (text: string, faults: readonly CompileFault[]): string
   const hints = faults.flatMap(
     (fault) =>
       fault.hint ??
-      (isParseError(fault)
-        ? (wordAdvice(text, bytes.subarray(0, fault.start).toString().length, outlineOf(text)) ?? [])
-        : []),
+      (isParseError(fault) ? (serviceAdvice(text, bytes.subarray(0, fault.start).toString().length) ?? []) : []),
   );
   return [...new Set(hints)].join('\n') || undefined;
 };
+const serviceAdvice = (text: string, at: number): string | undefined =>
+  operatorAdvice(text.slice(0, at), text.slice(at)) ?? wordAdvice(text, at, outlineOf(text));
 const isParseError = ({ message, start, end }: CompileFault): boolean =>
   message === 'parse error' && start >= 0 && end < 0;
 
@@ -84,11 +84,18 @@ const wordAdvice = (text: string, at: number, { stops }: Outline): string | unde
     ? 'a semicolon ends the query: send what follows as a query of its own'
     : misspeltAdvice(text, at);
 
-/** Spellings of other languages, at the place or just before it. */
+/** Operators of other languages, at the place or just before it. */
+const operatorAdvice = (before: string, rest: string): string | undefined => {
+  // Between lists SQL has one: there it is what is compared behind it that fits no more.
+  const isChained = /&&[^&|]*$/.test(before) && /^\s*(?:[<>=]|!=)/.test(rest);
+  if (isChained || /^\s*&&/.test(rest) || before.endsWith('&&')) return 'write "and" for &&';
+  return /^\s*===/.test(rest) || (/==$/.test(before) && rest.startsWith('=')) ? 'write == for equality' : undefined;
+};
+/** Other spellings of other languages there. */
 const tokenAdvice = (before: string, rest: string): string | undefined => {
   const near = /(\S*)$/.exec(before)![1] + /^\S*/.exec(rest)![0];
-  if (/^\s*&&/.test(rest) || before.endsWith('&&')) return 'write "and" for &&';
-  if (/^\s*===/.test(rest) || (/==$/.test(before) && rest.startsWith('='))) return 'write == for equality';
+  const operator = operatorAdvice(before, rest);
+  if (operator !== undefined) return operator;
   if (/^'/.test(rest) && /'[^'\n]*'$/.test(before))
     return "quotes inside a string are written as \\' (or put the string in double quotes)";
   if (/^\s*[)\]}]/.test(rest) && /,\s*$/.test(before)) return 'leave out the comma before the closing bracket';

@@ -208,7 +208,13 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'select a, b from (values (1),(2)) t(a), lateral (select a*10 as b) u',
       '{a:1,b:10}\n{a:2,b:20}',
     ],
-    ['unnest', 'unnest(LIST)', 'a row for each element', 'select unnest([1,2]) as a', '{a:1}\n{a:2}'],
+    [
+      'unnest',
+      'unnest(LIST, ...)',
+      'a row for each element; several lists, each a column, in FROM alone',
+      `select * from unnest([1,2],['x']) t(a,b)`,
+      '{a:1,b:"x"}\n{a:2,b:null}',
+    ],
     [
       'json_each',
       'json_each(JSON[, PATH]) | json_tree(JSON[, PATH])',

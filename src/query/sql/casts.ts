@@ -9,10 +9,10 @@ import { stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, lowerExpr } from '../analyze/exprs.ts';
 import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from '../ast.ts';
-import { literal } from '../plan/walk.ts';
+import { literal, pathOf } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { isBeyondDecimals, scaleOf } from './decimals.ts';
-import { isInterval } from './stored.ts';
+import { isInterval, toldIn } from './stored.ts';
 import { type SqlType, decimalPrecisionMax, sqlTypeText } from './types.ts';
 import { didYouMean } from '../analyze/suggest.ts';
 import { alternatives } from '../types/of.ts';
@@ -30,7 +30,8 @@ export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTy
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
   const scale = scaleOf(operand, c.sql?.typeOf);
-  return castTo(operand, type, { ...options, ...(scale !== undefined && { from: decimalOf(scale) }) });
+  const from = scale === undefined ? toldIn(operand, c.sql?.typeOf) : decimalOf(scale);
+  return castTo(operand, type, { ...options, ...(from && { from }) });
 };
 const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
@@ -116,6 +117,15 @@ export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
 /** What is compared with a time of day is one too: columns of files have them as times. */
 export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr =>
   isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e;
+
+/** A text that the query writes down beside what is known to be times alone: the time, by which scans pass over rows. */
+export const besideTime = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr) => Type) | undefined): PlanExpr => {
+  if (e.kind !== 'literal' || e.value.type !== types.string || pathOf(other) === undefined || !typeOf) return e;
+  const given = alternatives(typeOf(other)).filter((t) => t !== types.null);
+  return given.length > 0 && given.every((t) => t === types.time)
+    ? castTo(e, { kind: 'timestamp', unit: 1 }, { written: 'comparison' })
+    : e;
+};
 
 /** A decimal that the query writes down, and that no float is, beside what is known to be floats alone: the nearest one. */
 export const besideFloat = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr) => Type) | undefined): PlanExpr => {

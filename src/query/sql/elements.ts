@@ -25,6 +25,7 @@ import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from '../plan/w
 import { type FunctionSignature, type PlanExpr, openBound } from '../plan/plan.ts';
 import { Scope } from '../analyze/scope.ts';
 import { castTo, isBits } from './casts.ts';
+import { isWide } from './decimals.ts';
 import { alikeNumbers, readBeside, wideResult } from './numbers.ts';
 import { sqlCondition } from './conditions.ts';
 import { atZone } from './zones.ts';
@@ -104,7 +105,13 @@ export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: Expr
     );
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
-  return op === '<@' ? callOf(name, right, left) : callOf(name, left, right);
+  if (op === '<@') return callOf(name, right, left);
+  const isShift = op === '<<' || op === '>>';
+  if (!(isShift || op === '&') || !(isWide(left, c.sql?.typeOf) || (!isShift && isWide(right, c.sql?.typeOf))))
+    return callOf(name, left, right);
+  // Of integers of 128 bits the result has as many.
+  const operands = [left, right, ...(isShift ? [literal(intValue(128))] : [])];
+  return castTo({ kind: 'call', name, arguments: operands, sql: true }, { kind: 'wide', unsigned: false });
 };
 
 /** LIKE and ILIKE with a pattern that is worked out for each row, or with an escape character. */
@@ -212,7 +219,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'greatest':
     case 'least': {
       const given = values();
-      const alike = readBeside(c, given);
+      const alike = alikeNumbers(c.sql?.typeOf, readBeside(c, given));
       return alike === given ? undefined : callOf(name, ...alike);
     }
     case 'coalesce':

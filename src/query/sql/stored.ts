@@ -1,6 +1,6 @@
 /**
  * Columns of files that hold what SQL calls a time of day, a uuid or an interval in a form of their own (Parquet's and
- * Arrow's). By themselves they stay as they are, and go out again so; where something is done with them they are what
+ * Arrow's), and columns of subqueries that casts made such values, or bits. By themselves they stay as they are, and go out again so; where something is done with them they are what
  * SQL makes of such values, so that they are equal to these as values, as keys and in lists.
  */
 import { spanRecord, spanType } from '../../vectors/spans.ts';
@@ -10,7 +10,7 @@ import { intValue, nullValue } from '../../vectors/value.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { literal } from '../plan/walk.ts';
 import { asDuration, castTo } from './casts.ts';
-import { type SqlType, areIntervals, sqlTypeOfName } from './types.ts';
+import { type SqlType, areIntervals, isToldText, sqlTypeOfName } from './types.ts';
 
 type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
@@ -28,15 +28,20 @@ const storedType = (t: Type): SqlType | undefined => {
   const [first, ...others] = names?.map(sqlTypeOfName) ?? [];
   // Sixteen bytes may be something else.
   if (names?.some((name) => name === 'arrow_fixed_size_binary_16')) return undefined;
-  return first && (first.kind === 'clock' || first.kind === 'uuid') && others.every((o) => o?.kind === first.kind)
-    ? first
-    : undefined;
+  const isOne = first && (first.kind === 'clock' || first.kind === 'uuid' || first.kind === 'bit');
+  return isOne && others.every((o) => o?.kind === first.kind) ? first : undefined;
 };
 
+/** What a cast of the query's own made of the texts of a column; undefined for all other columns. */
+export const toldIn = (e: PlanExpr, typeOf: TypeOf): SqlType | undefined => {
+  const type = typeOf && mayBeColumn(e) ? typeOf(e) : undefined;
+  return type && (type.kind === 'union' ? type.members : [type]).some(isToldText) ? storedType(type) : undefined;
+};
 /** The value as SQL has it. */
 export const asSqlValue = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
-  const type = typeOf && mayBeColumn(e) ? storedType(typeOf(e)) : undefined;
-  return type ? castTo(e, type) : e;
+  const told = toldIn(e, typeOf);
+  const type = told ?? (typeOf && mayBeColumn(e) ? storedType(typeOf(e)) : undefined);
+  return type ? castTo(e, type, told && { from: told }) : e;
 };
 /** A key that a map of a file is looked into with, in the form that its keys have there. */
 export const asKeyOf = (map: PlanExpr, key: PlanExpr, typeOf: TypeOf): PlanExpr => {

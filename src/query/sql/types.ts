@@ -92,6 +92,19 @@ export const sqlTypeNamed = (word: string): SqlType | undefined => {
 /** The names of intervals that are no durations: twelve bytes of Parquet, and those that have months. */
 export const isStoredInterval = (name: string): boolean => name === 'arrow_interval' || name === spanName;
 const namedDecimal = /^deciaml_(\d+)_(\d+)$/;
+/** The names that tell which texts of a column are more than texts before a query runs. */
+const textTypes = {
+  '\u0000time': { kind: 'clock', digits: 9 },
+  '\u0000uuid': { kind: 'uuid' },
+  '\u0000bit': { kind: 'bit' },
+} as const satisfies Readonly<Record<string, SqlType>>;
+/** The type by which columns of times of day, uuids and bits are known; undefined for other types. */
+export const toldText = (t: SqlType): Type | undefined => {
+  const name = Object.entries(textTypes).find(([, { kind }]) => kind === t.kind)?.[0];
+  return name === undefined ? undefined : namedType(name, types.string);
+};
+/** Whether a type is one that tells of texts. */
+export const isToldText = (t: Type): boolean => t.kind === 'named' && Object.hasOwn(textTypes, t.name);
 /** Whether all values of a type but null are intervals, of which some may be more than durations. */
 export const areIntervals = (t: Type): boolean => {
   const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null && m !== types.duration);
@@ -101,6 +114,7 @@ export const areIntervals = (t: Type): boolean => {
 export const intervalType: Type = unionType([types.duration, spanType, types.null]);
 /** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
+  if (Object.hasOwn(textTypes, name)) return textTypes[name as keyof typeof textTypes];
   if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
   // Where nothing was said of the bytes when they were read, their number has to say it.
@@ -114,6 +128,13 @@ export const decimalType = (scale: number, precision = decimalPrecisionMax): Typ
   namedType(`deciaml_${scale}_${precision}`, types.float64);
 /** Most digits of a decimal. */
 export const decimalPrecisionMax = 38;
+
+/** The type of an integer that needs more than 64 bits, and no more than 128; undefined for all others. */
+export const wideTypeOf = (x: bigint): (SqlType & { readonly kind: 'wide' }) | undefined => {
+  if (BigInt.asIntN(64, x) === x) return undefined;
+  if (BigInt.asIntN(128, x) === x) return { kind: 'wide', unsigned: false };
+  return BigInt.asUintN(128, x) === x ? { kind: 'wide', unsigned: true } : undefined;
+};
 
 /** The type of the data model that values of the SQL type have. */
 export const modelType = (t: SqlType): Type => {

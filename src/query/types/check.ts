@@ -45,10 +45,10 @@ import {
   orNull,
   recordOf,
   unknownType,
-  withoutDecimals,
+  withoutTold,
 } from './of.ts';
 import { scaleOfCall } from '../sql/decimals.ts';
-import { type SqlType, areIntervals, decimalType, intervalType, modelType } from '../sql/types.ts';
+import { type SqlType, areIntervals, decimalType, intervalType, modelType, toldText } from '../sql/types.ts';
 import { pipelineType } from './ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -97,10 +97,10 @@ const arithmeticOfTimes = (operator: string, left: Type, right: Type): Type | un
     (from === types.duration && to === types.time && operator === '+');
   return isMoved ? either(types.time) : undefined;
 };
-/** The type of what a cast of SQL gives: decimals are told by a name. */
+/** The type of what a cast of SQL gives: decimals, and texts that are more than that, are told by a name. */
 const castType = (t: SqlType): Type => {
   if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
-  return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : modelType(t));
+  return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : (toldText(t) ?? modelType(t)));
 };
 
 /** How deep calls of user functions are followed. */
@@ -231,7 +231,7 @@ export class TypeChecker {
           ? unknownType
           : this.knowsCasts && e.scale !== undefined
             ? decimalType(e.scale)
-            : withoutDecimals(e.value.type);
+            : withoutTold(e.value.type);
       case 'this':
         return self;
       case 'field':
@@ -481,7 +481,7 @@ export class TypeChecker {
     if (ofSpans) return ofSpans;
     if (this.knowsCasts && e.scale !== undefined && e.scale > 0) return orNull(decimalType(e.scale));
     // What has no places of its own is a float, whatever its operands are: a quotient of decimals is none.
-    const [left, right] = e.scale === undefined ? [withoutDecimals(both[0]), withoutDecimals(both[1])] : both;
+    const [left, right] = e.scale === undefined ? [withoutTold(both[0]), withoutTold(both[1])] : both;
     if (left === unknownType || right === unknownType) return unknownType;
     const numbers = [left, right].map(numberIn);
     if (this.knowsCasts && e.sql && numbers.every((t) => t !== undefined) && numbers.includes(types.float64))

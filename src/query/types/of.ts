@@ -10,7 +10,7 @@
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
 import { isLongDecimal } from '../../vectors/decimal.ts';
-import { areIntervals, decimalType, sqlTypeOfName } from '../sql/types.ts';
+import { areIntervals, decimalType, isToldText, sqlTypeOfName } from '../sql/types.ts';
 import {
   type PrimitiveType,
   type RecordField,
@@ -90,9 +90,9 @@ export const alternatives = (t: Type): readonly Type[] => {
 /** Fusion of two types; the unknown swallows what it cannot be told apart from. */
 export const fuseKnown = (a: Type, b: Type): Type => {
   if (a === b) return a;
-  const decimals = fuseDecimals(a, b);
-  if (decimals) return decimals;
-  if (!hasUnknown(a) && !hasUnknown(b) && !hasDecimal(a) && !hasDecimal(b)) return fuseTypes(a, b);
+  const told = fuseTold(a, b);
+  if (told) return told;
+  if (!hasUnknown(a) && !hasUnknown(b) && !hasTold(a) && !hasTold(b)) return fuseTypes(a, b);
   const x = bare(a);
   const y = bare(b);
   if (x.kind === 'record' && y.kind === 'record') return fuseRecords(x, y);
@@ -101,43 +101,50 @@ export const fuseKnown = (a: Type, b: Type): Type => {
   if (x.kind === 'map' && y.kind === 'map') return mapType(fuseKnown(x.key, y.key), fuseKnown(x.value, y.value));
   return hasUnknown(a) || hasUnknown(b) ? unknownType : fuseTypes(a, b);
 };
-const decimalInside = new WeakMap<Type, boolean>();
-const hasDecimal = (t: Type): boolean => {
-  let found = decimalInside.get(t);
-  if (found === undefined)
-    decimalInside.set(t, (found = scaleOfType(t) !== undefined || componentsOf(t).some(hasDecimal)));
+const toldInside = new WeakMap<Type, boolean>();
+/** Whether there are decimals, or texts that are known to be more. */
+const hasTold = (t: Type): boolean => {
+  let found = toldInside.get(t);
+  if (found === undefined) toldInside.set(t, (found = isTold(t) || componentsOf(t).some(hasTold)));
   return found;
 };
+const isTold = (t: Type): boolean => scaleOfType(t) !== undefined || isToldText(t);
 const scaleOfType = (t: Type): number | undefined => {
   const known = t.kind === 'named' ? sqlTypeOfName(t.name) : undefined;
   return known?.kind === 'decimal' ? known.scale : undefined;
 };
-/** Decimals, of which some may be null, have the places of the one that has most; undefined for all else. */
-const fuseDecimals = (a: Type, b: Type): Type | undefined => {
+/**
+ * Decimals, of which some may be null, have the places of the one that has most, and texts of one kind stay what they
+ * are; undefined for all else.
+ */
+const fuseTold = (a: Type, b: Type): Type | undefined => {
   const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t]));
   const given = members.filter((m) => m !== types.null && !isLongDecimal(m));
+  const [first] = given;
+  if (first && isToldText(first) && given.every((m) => m === first))
+    return members.includes(types.null) ? unionType([first, types.null]) : first;
   const scales = given.map(scaleOfType);
   if (given.length === 0 || scales.includes(undefined)) return undefined;
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
   return members.includes(types.null) ? unionType([type, types.null]) : type;
 };
-/** The type as users see it: what is known of decimals beyond their being floats says it no more. */
-export const withoutDecimals = (t: Type): Type => {
+/** The type as users see it: what is known of decimals beyond their being floats says it no more, nor what texts are. */
+export const withoutTold = (t: Type): Type => {
   if (isLongDecimal(t)) return types.float64;
-  if (!hasDecimal(t)) return t;
+  if (!hasTold(t)) return t;
   switch (t.kind) {
     case 'named':
-      return scaleOfType(t) === undefined ? t : t.inner;
+      return isTold(t) ? t.inner : t;
     case 'record':
-      return recordType(t.fields.map((f) => ({ ...f, type: withoutDecimals(f.type) })));
+      return recordType(t.fields.map((f) => ({ ...f, type: withoutTold(f.type) })));
     case 'array':
-      return arrayType(withoutDecimals(t.element));
+      return arrayType(withoutTold(t.element));
     case 'set':
-      return setType(withoutDecimals(t.element));
+      return setType(withoutTold(t.element));
     case 'map':
-      return mapType(withoutDecimals(t.key), withoutDecimals(t.value));
+      return mapType(withoutTold(t.key), withoutTold(t.value));
     case 'union':
-      return unionType(t.members.map(withoutDecimals));
+      return unionType(t.members.map(withoutTold));
     case 'primitive':
     case 'enum':
     case 'error':
@@ -161,19 +168,17 @@ export const fuseAll = (list: readonly Type[]): Type => (list.length === 0 ? unk
 export const either = (a: Type, b: Type): Type => {
   if (a === b) return a;
   if (a === unknownType || b === unknownType || hasUnknown(a) || hasUnknown(b)) return unknownType;
-  const decimals = fuseDecimals(a, b);
-  if (decimals) return decimals;
-  const members = new Set([...withDecimals(a), ...withDecimals(b)]);
+  const told = fuseTold(a, b);
+  if (told) return told;
+  const members = new Set([...withNames(a), ...withNames(b)]);
   return members.size === 1 ? [...members][0] : unionType([...members]);
 };
 
-/** The alternatives, of which decimals and intervals keep their names. */
-const withDecimals = (t: Type): readonly Type[] =>
-  t.kind === 'union'
-    ? t.members.flatMap(withDecimals)
-    : scaleOfType(t) === undefined && !areIntervals(t)
-      ? alternatives(t)
-      : [t];
+/** The alternatives, of which decimals, told texts and intervals keep their names. */
+const withNames = (t: Type): readonly Type[] => {
+  if (t.kind === 'union') return t.members.flatMap(withNames);
+  return isTold(t) || areIntervals(t) ? [t] : alternatives(t);
+};
 
 /** The type or null; decimals stay what they are. */
 export const orNull = (t: Type): Type => {

@@ -184,10 +184,16 @@ const castFlat = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
 const toWide = (v: FlatVector, type: SqlType & { readonly kind: 'wide' }, cast: SqlCast): Vector => {
   const short = type.unsigned ? types.uint64 : types.int64;
   const isBits = cast.from?.kind === 'bit';
+  if (isText(v) && cast.from?.kind === 'uuid')
+    return toWide(flatten(textsOf(numbersOfUuids(v))), type, { ...cast, from: type });
   const isDecimal = cast.from?.kind === 'decimal';
   const found = (v.form === 'number' && v.type === short) || isBits ? undefined : wideRows(v, type, short, isDecimal);
   return found ? settle(found.values, found.bad, v, type, cast) : castPlain(v, short, type, cast);
 };
+
+/** The 128 bits of each. */
+const numbersOfUuids = (v: BytesVector): string[] =>
+  Array.from({ length: v.length }, (_, i) => String(BigInt(`0x${textAt(v, i).replaceAll('-', '')}`)));
 
 /** Long decimals are read digit by digit; as truth none of them is zero. */
 const castLong = (v: FlatVector & { readonly form: 'named' }, type: SqlType, cast: SqlCast): Vector => {
@@ -425,6 +431,7 @@ const namedCast = (name: string, cast: SqlCast): SqlCast => {
 };
 const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast: SqlCast): Vector => {
   if (isText(v)) {
+    if (cast.from?.kind === 'clock' && cast.from.digits <= type.digits) return v;
     return byText(
       v,
       type,
@@ -441,6 +448,7 @@ const toClock = (v: FlatVector, type: SqlType & { readonly kind: 'clock' }, cast
   return textsOf(Array.from({ length: v.length }, (_, i) => sqlClockText(flooredTo(BigInt(v.values[i]), unit))));
 };
 const toBits = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  if (isText(v) && cast.from?.kind === 'bit') return v;
   const list = Array.from({ length: v.length }, (_, i) => bitsAt(v, i));
   return settle(
     textsOf(list),
@@ -473,6 +481,7 @@ const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) 
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
+  if (isText(v) && cast.from?.kind === 'uuid') return v;
   if (v.form === 'bytes' && v.type === types.bytes) {
     const texts = textsOf(
       Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')),

@@ -20,7 +20,7 @@ import { types } from '../../../vectors/type.ts';
 import { type Value, nullValue } from '../../../vectors/value.ts';
 import { type Vector, bools, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
-import type { Evaluate } from '../../functions/row.ts';
+import type { Evaluate, FunctionRow } from '../../functions/row.ts';
 import { type Kernel, apply, isLong } from '../apply.ts';
 import { negate } from '../arithmetic.ts';
 import { holds } from './compare.ts';
@@ -100,8 +100,8 @@ const calls: Readonly<Record<string, ByValue>> = {
 };
 
 /** The function, worked out digit by digit where its arguments have long decimals. */
-export const exactCall = (name: string, evaluate: Evaluate): Evaluate => {
-  const call = Object.hasOwn(calls, name) ? calls[name] : undefined;
+export const exactCall = ({ name, exact }: Pick<FunctionRow, 'name' | 'exact'>, evaluate: Evaluate): Evaluate => {
+  const call = exact ?? (Object.hasOwn(calls, name) ? calls[name] : undefined);
   if (!call) return evaluate;
   return (args, length) => (args.some(mayHaveLongDecimals) ? byValues(args, call, evaluate) : evaluate(args, length));
 };

@@ -1,5 +1,5 @@
 /**
- * Lists, structs and maps from text as SQL's casts read them: `[a, b]`, `{name: value}`, `{key=value}`, `(a, b)`.
+ * Lists, structs and maps from text as SQL's casts read them: `[a, b]`, `{a, b}`, `{name: value}`, `{key=value}`, `(a, b)`.
  * Elements are texts still.
  *
  * Invariants:
@@ -12,8 +12,9 @@
 /** The text of an element; null stands for none. */
 type Element = string | null;
 
-/** The elements of `[..]`; undefined for what is no list. */
-export const listOfText = (text: string): readonly Element[] | undefined => elementsBetween(text, '[', ']');
+/** The elements of `[..]`, or of PostgreSQL's `{..}`; undefined for what is no list. */
+export const listOfText = (text: string): readonly Element[] | undefined =>
+  elementsBetween(text, '[', ']') ?? elementsBetween(text, '{', '}');
 
 /** The elements of a struct without names, `(..)`; a comma may stand behind the last one. */
 export const rowOfText = (text: string): readonly Element[] | undefined => {

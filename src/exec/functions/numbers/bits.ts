@@ -1,8 +1,13 @@
-/** Bits of whole numbers, of which results have 64, and bit strings, which are texts of zeros and ones. */
+/**
+ * Bits of whole numbers, of which results have 64, or 128 where they are SQL's integers of so many, and bit strings,
+ * which are texts of zeros and ones.
+ */
+import { exactOf, longDecimalType } from '../../../vectors/decimal.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
-import { integer } from '../../../vectors/value.ts';
+import { types } from '../../../vectors/type.ts';
+import { type Value, intValue, integer, nullValue, wrappedError } from '../../../vectors/value.ts';
 import { bitsOfText } from '../../expressions/sql/bits.ts';
-import { byKernel, isText, rowsOf, type FunctionRow, type Kernel } from '../row.ts';
+import { type Kernel, byKernel, isText, rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, rowKernel } from '../typed.ts';
 
 type Whole = number | bigint;
@@ -16,6 +21,43 @@ const shiftedLeft = (n: Whole, by: Whole): Whole | Refusal => {
 };
 /** A count below zero, or of all bits and more, leaves nothing. */
 const shiftedRight = (n: Whole, by: Whole): Whole => (by < 0 || by >= bitsMax ? 0 : integer(BigInt(n) >> BigInt(by)));
+
+const wideBits = 128;
+const wideLeft = (n: bigint, by: bigint): bigint | Refusal => {
+  if (n < 0n) return new Refusal('negative number');
+  if (by < 0n) return new Refusal('negative count', 1);
+  if (n === 0n) return 0n;
+  const out = by < wideBits ? n << by : undefined;
+  return out === undefined || out >= 1n << BigInt(wideBits - 1) ? outOfRange : out;
+};
+const wideRight = (n: bigint, by: bigint): bigint => (by < 0n || by >= wideBits ? 0n : n >> by);
+/** Of 64 bits where it fits, else by its digits (vectors/decimal.ts). */
+const wideValue = (n: bigint): Value => (fitsInt64(n) ? intValue(n) : { type: longDecimalType, data: String(n) });
+const wholeOf = (v: Value): bigint | undefined => {
+  const exact = exactOf(v);
+  return exact?.scale === 0 ? exact.units : undefined;
+};
+/** The same for integers of 128 bits, of which some are known by their digits. */
+const exactly =
+  (name: string, of: (...whole: readonly bigint[]) => bigint | Refusal): FunctionRow['exact'] =>
+  (args) => {
+    if (args.some((v) => v.type === types.null)) return nullValue;
+    const whole: bigint[] = [];
+    for (const v of args) {
+      const n = wholeOf(v);
+      if (n === undefined) return wrappedError(`${name}: integer argument required`, v);
+      whole.push(n);
+    }
+    const found = of(...whole);
+    return found instanceof Refusal ? wrappedError(`${name}: ${found.text}`, args[found.argument]) : wideValue(found);
+  };
+/** A shift whose result has `width` bits. */
+const wideShift = (name: string, of: (n: bigint, by: bigint) => bigint | Refusal): Kernel =>
+  rowKernel(name, ['integer', 'integer', 'integer'], 'value', (n, by, width) => {
+    if (Number(width) !== wideBits) return new Refusal(`width must be ${wideBits}`, 2);
+    const found = of(BigInt(n), BigInt(by));
+    return found instanceof Refusal ? found : wideValue(found);
+  });
 
 /** The bits of a text; a refusal for others. */
 const bitsIn = (text: string, argument = 0): string | Refusal =>
@@ -81,6 +123,8 @@ const filledUp = (text: string, length: Whole): string | Refusal => {
 /** By what the first argument is: texts are bits. */
 const either = (ofNumbers: Kernel, ofBits: Kernel): FunctionRow['make'] =>
   byKernel((args, length) => (isText(args[0]) ? ofBits : ofNumbers)(args, length), 'bare');
+const shifting = (ofNumbers: Kernel, ofWide: Kernel, ofBits: Kernel): FunctionRow['make'] =>
+  either((args, length) => (args.length > 2 ? ofWide : ofNumbers)(args, length), ofBits);
 const ofTwo = (
   name: string,
   whole: (a: bigint, b: bigint) => bigint,
@@ -109,6 +153,7 @@ export const bits: readonly FunctionRow[] = [
       (x, y) => x && y,
     ),
     [['and_bits(5,3)', '1'], ['and_bits("101","011")', '"001"'], wrong('and_bits')],
+    { exact: exactly('and_bits', (a, b) => a & b) },
   ),
   ...rowsOf(
     'or_bits(a, b)',
@@ -119,6 +164,7 @@ export const bits: readonly FunctionRow[] = [
       (x, y) => x || y,
     ),
     [['or_bits(5,3)', '7'], ['or_bits("101","001")', '"101"'], wrong('or_bits')],
+    { exact: exactly('or_bits', (a, b) => a | b) },
   ),
   ...rowsOf(
     'xor(a, b)',
@@ -133,6 +179,7 @@ export const bits: readonly FunctionRow[] = [
       ['xor("101","1")', 'error({message:"xor: bits of equal length required",on:"101"})'],
       wrong('xor'),
     ],
+    { exact: exactly('xor', (a, b) => a ^ b) },
   ),
   ...rowsOf(
     'not_bits(n)',
@@ -142,12 +189,14 @@ export const bits: readonly FunctionRow[] = [
       rowKernel('not_bits', ['string'], 'string', turned),
     ),
     [['not_bits(5)', '-6'], ['not_bits("101")', '"010"'], wrongBits('not_bits')],
+    { exact: exactly('not_bits', (n) => ~n) },
   ),
   ...rowsOf(
-    'shift_left(n, count)',
-    'A whole number, or a bit string, with its bits moved up; in SQL n << count.',
-    either(
+    'shift_left(n, count[, width])',
+    'A whole number, or a bit string, with its bits moved up; in SQL n << count. Whole numbers have 64 bits, or 128 as `width`.',
+    shifting(
       rowKernel('shift_left', ['integer', 'integer'], 'integer', shiftedLeft),
+      wideShift('shift_left', wideLeft),
       rowKernel('shift_left', ['string', 'integer'], 'string', shifted(true)),
     ),
     [
@@ -155,16 +204,21 @@ export const bits: readonly FunctionRow[] = [
       ['shift_left("1011",1)', '"0110"'],
       ['shift_left(-1,1)', 'error({message:"shift_left: negative number",on:-1})'],
       ['shift_left(1,63)', 'error({message:"shift_left: result out of range",on:1})'],
+      ['shift_left(1,63,128)', '"9223372036854775808"::=sql_decimal'],
+      ['shift_left(1,1,32)', 'error({message:"shift_left: width must be 128",on:32})'],
     ],
+    { exact: exactly('shift_left', wideLeft) },
   ),
   ...rowsOf(
-    'shift_right(n, count)',
-    'A whole number, or a bit string, with its bits moved down; in SQL n >> count.',
-    either(
+    'shift_right(n, count[, width])',
+    'A whole number, or a bit string, with its bits moved down; in SQL n >> count. Whole numbers have 64 bits, or 128 as `width`.',
+    shifting(
       rowKernel('shift_right', ['integer', 'integer'], 'integer', shiftedRight),
+      wideShift('shift_right', wideRight),
       rowKernel('shift_right', ['string', 'integer'], 'string', shifted(false)),
     ),
     [['shift_right(16,2)', '4'], ['shift_right("1011",1)', '"0101"'], wrong('shift_right')],
+    { exact: exactly('shift_right', wideRight) },
   ),
   ...rowsOf(
     'get_bit(bits, n)',

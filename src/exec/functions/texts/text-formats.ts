@@ -1,9 +1,10 @@
 /** Values written by formats: printf with %, format with {}; sizes of bytes; bars. */
 import { castVector } from '../../expressions/cast.ts';
 import { sqlText } from '../../expressions/sql/texts.ts';
+import { exactOf, isLongDecimal, nearValue } from '../../../vectors/decimal.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, intValue } from '../../../vectors/value.ts';
+import { type Value, intValue, nullValue, stringValue, wrappedError } from '../../../vectors/value.ts';
 import { valueAt } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -116,6 +117,12 @@ const bracePieces = (format: string): readonly Piece[] | undefined => {
 };
 
 const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);
+/** Integers of 128 bits as bigints; other long decimals as the nearest floats. */
+const plainNumber = (v: Value): Value => {
+  if (!isLongDecimal(v.type)) return v;
+  const exact = exactOf(v);
+  return exact?.scale === 0 ? { type: types.int64, data: exact.units } : nearValue(v);
+};
 /** The digits of a number without its sign; undefined where the letter does not fit. */
 const digitsOf = (v: Value, { type, precision, alternate }: Spec): string | undefined => {
   if (isInteger(v.type)) {
@@ -232,11 +239,23 @@ const formatted =
         : piece.spec;
       if (spec.width > widthMax || (spec.precision ?? 0) > widthMax)
         return new Refusal(`width must be at most ${widthMax}`);
-      const text = written(value, spec);
+      const text = written(plainNumber(value), spec);
       if (text === undefined) return new Refusal(`'${spec.type}' does not fit the argument`, piece.argument + 1);
       out += text;
     }
     return out;
+  };
+
+/** The same over rows of which some values are long decimals. */
+const formattedExactly =
+  (name: string, piecesOf: (format: string) => readonly Piece[] | undefined): FunctionRow['exact'] =>
+  (args) => {
+    const [format, ...values] = args;
+    if (!format || format.type === types.null) return nullValue;
+    const found = formatted(piecesOf)(format, ...values);
+    return found instanceof Refusal
+      ? wrappedError(`${name}: ${found.text}`, args[found.argument]!)
+      : stringValue(found);
   };
 
 const binaryUnits = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
@@ -325,6 +344,7 @@ export const textFormats: readonly FunctionRow[] = [
       ['printf("%d")', 'error({message:"printf: too few arguments for the format",on:"%d"})'],
       ['printf("%")', 'error({message:"printf: invalid format",on:"%"})'],
     ],
+    { exact: formattedExactly('printf', printfPieces) },
   ).map((row) => ({ ...row, argumentsMin: 1 })),
   ...rowsOf(
     'format(format, v, ...)',
@@ -336,6 +356,7 @@ export const textFormats: readonly FunctionRow[] = [
       ['format("{}")', 'error({message:"format: too few arguments for the format",on:"{}"})'],
       ['format("{")', 'error({message:"format: invalid format",on:"{"})'],
     ],
+    { exact: formattedExactly('format', bracePieces) },
   ).map((row) => ({ ...row, argumentsMin: 1 })),
   ...rowsOf(
     'format_bytes(n)',

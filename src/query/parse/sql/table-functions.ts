@@ -3,6 +3,7 @@
  * None of the words is reserved.
  */
 import type {
+  Arg,
   CallExpr,
   Expr,
   IdExpr,
@@ -39,7 +40,9 @@ export const parseTableFunction = (
   const ordinality = parseOrdinality(s);
   const alias = parseAs(s);
   const isUnnest = name === 'unnest';
-  const rows = isUnnest ? call : callOf('unnest', [call], span);
+  // Several lists go in step, each as a column of its own.
+  const lists = isUnnest ? call.args.filter(isList) : [call];
+  const rows = lists.length > 1 || !isUnnest ? lists.map((list) => callOf('unnest', [list], span)) : [call];
   const numbers = ordinality
     ? [
         columnOf(
@@ -48,7 +51,14 @@ export const parseTableFunction = (
             [
               callOf(
                 'generate_series',
-                [numberOf('1', span), callOf('len', [isUnnest ? call.args[0] : call], span)],
+                [
+                  numberOf('1', span),
+                  callOf(
+                    'greatest',
+                    lists.map((list) => callOf('len', [list], span)),
+                    span,
+                  ),
+                ],
                 span,
               ),
             ],
@@ -62,7 +72,12 @@ export const parseTableFunction = (
   const query: SqlQuery =
     (records.has(name) ? recordRows(call, numbers, span) : undefined) ??
     longRange(name, call, ordinality, span) ??
-    queryOf({ kind: 'sql-select', distinct: false, columns: [columnOf(rows, name, span), ...numbers], ...span });
+    queryOf({
+      kind: 'sql-select',
+      distinct: false,
+      columns: [...rows.map((of, i) => columnOf(of, i === 0 ? name : `${name}_${i}`, span)), ...numbers],
+      ...span,
+    });
   return {
     kind: 'sql-subquery-table',
     lateral: true,
@@ -78,6 +93,8 @@ export const parseTableFunction = (
 const records: ReadonlyMap<string, readonly string[]> = new Map(
   ['json_each', 'json_tree'].map((name) => [name, ['key', 'value', 'type', 'atom', 'id', 'parent', 'fullkey', 'path']]),
 );
+/** Options of UNNEST by their names are a record. */
+const isList = (arg: Arg): arg is Expr => arg.kind !== 'record' && arg.kind !== 'lambda' && arg.kind !== 'function-ref';
 const functions: readonly string[] = ['unnest', 'range', 'generate_series', ...records.keys()];
 /** A column for each field of the records. */
 const recordRows = (call: CallExpr, more: readonly SqlColumn[], span: Span): SqlQuery => {

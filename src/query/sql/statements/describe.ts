@@ -11,7 +11,7 @@ import { sourced } from '../../analyze/queries.ts';
 import { isRead } from '../../analyze/sources.ts';
 import { type LoweredSql, lowerSqlQuery, withoutRecursion } from '../queries.ts';
 import { templateQuery } from './templates.ts';
-import { alternatives, recordOf, unknownType, withoutDecimals } from '../../types/of.ts';
+import { alternatives, recordOf, unknownType, withoutTold } from '../../types/of.ts';
 import { type Type, isFloat, isInteger, typeText, types } from '../../../vectors/type.ts';
 import { nullValue, stringValue } from '../../../vectors/value.ts';
 
@@ -85,8 +85,7 @@ const rowsOf = (a: Analysis, columns: readonly string[], rows: readonly (readonl
 const columnsOf = (a: Analysis, query: SqlQuery, flow: Flow): readonly Column[] | undefined => {
   const { ops, columns } = lowerSqlQuery(a, query, withoutRecursion(flow));
   const record = recordOf(a.rowTypeByContent(sourced(ops), flow.input));
-  if (record && record !== 'dynamic')
-    return record.fields.map(({ name, type }) => ({ name, type: withoutDecimals(type) }));
+  if (record && record !== 'dynamic') return record.fields.map(({ name, type }) => ({ name, type: withoutTold(type) }));
   return columns?.map((name) => ({ name, type: unknownType }));
 };
 
