@@ -9,7 +9,7 @@ import { parseSearchOp } from './search.ts';
 import { parseCollation, parseEvery } from './sql/sets.ts';
 import { parseLoadSource, parseSource } from './sources.ts';
 import { parseSqlOp } from './sql/queries.ts';
-import { parseId, parseList, parseNameList } from './strings.ts';
+import { parseId, parseList, parseNameList, parseSqlId } from './strings.ts';
 
 /** One operator: SQL first, then by keyword, then the implied ones. */
 export function parseOp(s: Scanner): Op | undefined {
@@ -370,7 +370,7 @@ export function parseJoinCondition(s: Scanner): JoinCondition | undefined {
     const expr = s.gap() ? parseExpr(s) : undefined;
     return expr === undefined ? undefined : { kind: 'join-on', expr, ...place(s, start) };
   }
-  const fields = s.keyword('using') ? parseNameList(s, parseId) : undefined;
+  const fields = s.keyword('using') ? parseNameList(s, parseSqlId) : undefined;
   if (fields === undefined) return undefined;
   return {
     kind: 'join-using',

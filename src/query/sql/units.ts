@@ -20,6 +20,9 @@ const text = (word: string, { start, end }: Arg): Expr => ({ kind: 'literal', ty
 /** The text of a bare word that is a unit. */
 const unitOf = (arg: Arg | undefined): Expr | undefined =>
   arg?.kind === 'id' && !arg.quoted && intervalUnit(arg.name) ? text(arg.name, arg) : undefined;
+/** Whether it is a unit already, as a text: then a word like it behind it is a column (`date_trunc('month', day)`). */
+const isUnit = (arg: Arg | undefined): boolean =>
+  arg?.kind === 'literal' && arg.type === 'string' && intervalUnit(arg.text) !== undefined;
 /** Weeks of BigQuery, whose units stand last, begin with Sunday. */
 const isWeek = (unit: Expr): boolean => unit.kind === 'literal' && /^w(eeks?)?$/i.test(unit.text);
 
@@ -29,6 +32,7 @@ export const withUnitFirst = (name: string, e: CallExpr): CallExpr => {
   const [first, second, third] = e.args;
   const unit = unitOf(first);
   if (unit) return { ...e, args: [unit, ...e.args.slice(1)] };
+  if (isUnit(first)) return e;
   if (name === 'datediff' && e.args.length === 2 && isExpr(first) && isExpr(second))
     return { ...e, args: [text('day', e), second, first] };
   const last = name === 'date_diff' ? unitOf(third) : name === 'date_trunc' ? unitOf(second) : undefined;
