@@ -56,8 +56,12 @@ export const plainOf = (given: Vector, present?: Uint8Array): Plain => {
         break;
       case 'union': {
         if (decimalAmong(v.type.members)) return { values: v, valid: withoutMember(v, valid) };
-        if (v.type.members.reduce((n, m) => n + (m === types.null ? 0 : 1), 0) !== 1 || v.type.members.length === 1)
-          return { values: v, valid };
+        const [only] = v.type.members;
+        if (v.type.members.length === 1 && only !== types.null) {
+          v = take(v.members[0], v.slots.subarray(0, v.length));
+          break;
+        }
+        if (v.type.members.reduce((n, m) => n + (m === types.null ? 0 : 1), 0) !== 1) return { values: v, valid };
         ({ values: v, valid } = withoutNulls(v, valid));
         break;
       }

@@ -5,7 +5,6 @@
 import {
   type Type,
   type RecordType,
-  type UnionType,
   arrayType,
   enumType,
   errorType,
@@ -14,6 +13,7 @@ import {
   recordType,
   setType,
   underType,
+  unionOfDistinct,
   unionType,
 } from './type.ts';
 import { type Vector, type RecordVector, uniformType } from './vector.ts';
@@ -148,11 +148,11 @@ const fuseRecords = (a: RecordType, b: RecordType): RecordType => {
   return recordType(fields);
 };
 
-/** Members of both; complex members of one kind are fused with each other. */
-const fuseUnions = (a: Type, b: Type): UnionType => {
+/** Members of both; complex members of one kind are fused with each other, and one that is left stands for itself. */
+const fuseUnions = (a: Type, b: Type): Type => {
   const members: Type[] = [];
   for (const m of [...membersOf(a), ...membersOf(b)]) addMember(members, m);
-  return unionType(members);
+  return unionOfDistinct(members);
 };
 const membersOf = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members : [t]);
 const addMember = (members: Type[], m: Type): void => {

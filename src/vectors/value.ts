@@ -151,6 +151,12 @@ export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data]
 
 /** The value in a union, with its name if it has one. */
 export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
+/** The same through unions within unions, as lists of several nullable types have them. */
+export const underUnions = (v: Value): Value => {
+  let under = v;
+  while (under.type.kind === 'union') under = under.data as Value;
+  return under;
+};
 /** Removes names and unions: the value that operators and most functions act on. */
 export const underValue = (v: Value): Value => {
   let { type, data } = v;

@@ -9,7 +9,7 @@
  */
 import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Value, underUnion } from '../../vectors/value.ts';
+import { type Value, underUnions } from '../../vectors/value.ts';
 import {
   type ListVector,
   type MapVector,
@@ -223,7 +223,7 @@ const itemsAt = (v: ListVector, i: number): Items => ({
   element: v.type.element,
   values: Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
     checkStopAt(k);
-    return underUnion(valueAt(v.items, v.offsets[i] + k));
+    return underUnions(valueAt(v.items, v.offsets[i] + k));
   }),
 });
 
@@ -231,7 +231,7 @@ const entriesAt = (v: MapVector, i: number): Entries =>
   Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
     checkStopAt(k);
     const at = v.offsets[i] + k;
-    return [underUnion(valueAt(v.keys, at)), underUnion(valueAt(v.values, at))] as const;
+    return [underUnions(valueAt(v.keys, at)), underUnions(valueAt(v.values, at))] as const;
   });
 
 /** A column that grows by the leaf's results; undefined is a row that is covered later. */

@@ -67,7 +67,7 @@ const fullMatch = (s: string, pattern: string, options = ''): boolean | Refusal 
   const re = compiled(options.includes('l') ? pattern : `^(?:${pattern})$`, options, 2);
   return re instanceof Refusal ? re : options.includes('l') ? s === pattern : re.matcher(s).find();
 };
-const special = /[^A-Za-z0-9_]/gu;
+const special = /[^A-Za-z0-9_\u{80}-\u{10ffff}]/gu;
 
 const wrong = (name: string, rest = ',"a"'): readonly [string, string] => [
   `${name}(1${rest})`,
