@@ -96,10 +96,19 @@ const run = async (argv: readonly string[]): Promise<number> => {
   }
 };
 
-// A reader that went away (`lake query ... | head`) is no failure of ours.
-process.stdout.on('error', (problem: NodeJS.ErrnoException) => process.exit(problem.code === 'EPIPE' ? 0 : 1));
+const argv = process.argv.slice(2);
+process.stdout.on('error', (problem: NodeJS.ErrnoException) => {
+  // A service serves, whether or not its welcome is read.
+  if (argv[0] === 'serve') return;
+  // A reader that went away (`lake query ... | head`) is no failure of ours.
+  if (problem.code === 'EPIPE') process.exit(0);
+  process.stderr.write(`standard output: ${messageOf(problem)}\n`);
+  process.exit(1);
+});
+// Left alone, this signal has Node open its debugger, by which anybody on this machine could run code as this process.
+process.on('SIGUSR1', () => undefined);
 
-run(process.argv.slice(2)).then(
+run(argv).then(
   (status) => {
     process.exitCode = status;
   },

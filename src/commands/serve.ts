@@ -2,10 +2,12 @@
  * `lake serve`: checks what it was told, starts the parts of the service, and ends them in reverse when a signal comes.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import pino, { type Logger } from 'pino';
+import { isatty } from 'node:tty';
+import type { Logger } from 'pino';
 import { type ListenAddress, listenText } from '../config/listen.ts';
 import { ConfigError } from '../config/options.ts';
 import type { ServeConfig } from '../config/serve.ts';
+import { messageOf } from '../errors.ts';
 import { loopback } from '../http/connections/origin.ts';
 import { makeFolder } from '../lake/lock.ts';
 import { giveWay } from '../workers/priority.ts';
@@ -13,6 +15,7 @@ import type { CommandIo } from './io.ts';
 import { lakeFolder } from './lake-folder.ts';
 import { withinOpenFiles } from './open-files.ts';
 import { serveConfig } from './serve-config.ts';
+import { openLog } from './serve/log.ts';
 import { openGround, startParts } from './serve/start.ts';
 import { Parts } from './serve/parts.ts';
 
@@ -31,7 +34,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   checkSyslog(config, guarded);
   const { connectionsMax, answersMax, isTight } = withinOpenFiles(config);
   yieldCollectors();
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: false }));
+  const log = openLog(config.logLevel);
   if (isTight)
     log.warn(
       { connectionsMax },
@@ -44,8 +47,12 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
     const ground = await openGround(config, { directory, cwd: io.cwd, log, parts });
     // A lake that is still being opened is left as by a kill; from here on the service ends in order.
     const asked = stopSignal();
+    heedHangups(log);
     const addresses = await startParts({ ...config, connectionsMax }, { ...ground, answersMax, log, parts });
-    await io.write(Buffer.from(welcome(addresses, directory)));
+    // Whom nobody reads serves all the same.
+    await io.write(Buffer.from(welcome(addresses, directory))).catch((fault: unknown) => {
+      log.warn({ fault: messageOf(fault) }, 'standard output cannot be written');
+    });
     const signal = await asked;
     log.info({ signal }, 'closing');
     await closeInTime(parts, config.shutdownMs + closeMsMore, log);
@@ -66,6 +73,19 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
     };
     for (const name of stopSignals) process.on(name, stop);
   });
+/**
+ * The end of the terminal that the service writes to ends it in order. Where there is none (`nohup`, a unit of systemd)
+ * the signal is somebody's who wants files read anew, and ends nothing: certificates and keys are read anew anyway. (Node
+ * forgets that nohup had the signal ignored.)
+ */
+const heedHangups = (log: Logger): void => {
+  if ([0, 1, 2].some((descriptor) => isatty(descriptor))) process.once('SIGHUP', () => process.emit('SIGTERM'));
+  else
+    process.on('SIGHUP', (signal) =>
+      log.info({ signal }, 'nothing to do: certificates and keys are read as they change'),
+    );
+};
+
 /**
  * Ends all parts. Another signal ends the process at once; so does what does not end by itself. Either way nothing is
  * lost that was acknowledged.
