@@ -59,6 +59,29 @@ const count = async ({ query }: Awaited<ReturnType<typeof begin>>): Promise<stri
   (await query('from p | count()')).body;
 
 describe.concurrent('slow clients', { timeout: 300_000 }, () => {
+  test('what was asked in a row on one connection ends with it, also what waits for its turn', async (context) => {
+    const all = await begin(context, '-tasks.max', '64');
+    const { service, send, load, expect } = all;
+    for (let i = 0; i < 20; i++) await load();
+    const text = '{"query":"from p"}';
+    const query = `POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
+    const events = 'GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const { socket } = send(
+      query.slice(0, query.indexOf('\r\n\r\n')).replace('Host: localhost\r\n', ''),
+      `\r\n${text}`,
+    );
+    socket.pause();
+    socket.write(query.repeat(20) + events.repeat(5));
+    const subscribers = async (): Promise<string | undefined> =>
+      /lake_events_subscribers (\d+)/.exec((await service.ask('GET', '/metrics')).body)?.[1];
+    await expect.poll(() => allTasks(service), soon).toBe(21);
+    await expect.poll(subscribers, soon).toBe('5');
+    socket.destroy();
+    await expect.poll(() => allTasks(service), soon).toBe(0);
+    await expect.poll(subscribers, soon).toBe('0');
+    expect(await count(all)).toContain('40000');
+  });
+
   test('loads of which little has come take no place', async (context) => {
     const all = await begin(context, '-tasks.max', '8');
     const { service, send, load, expect } = all;

@@ -38,6 +38,7 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
   hearRequests(server, (request, response) => {
     if (ending.has(request.socket)) return;
     const { socket } = request;
+    if (!response.socket) hearEnd(socket, response);
     last.set(socket, response);
     response.once('close', () => {
       if (response.shouldKeepAlive && last.get(socket) === response) last.delete(socket);
@@ -48,6 +49,28 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
       });
     listener(request, response);
   });
+
+/** Answers that wait for those before them on their connection: to pipelined requests. */
+const queued = new WeakMap<Socket, Set<ServerResponse>>();
+/**
+ * Tells an answer that waits for its turn of the end of its connection. Node tells only the one whose turn it is; what
+ * the others came of would run on for nobody, until its time is over.
+ */
+const hearEnd = (socket: Socket, response: ServerResponse): void => {
+  const answers = queued.get(socket) ?? new Set();
+  if (!queued.has(socket)) {
+    queued.set(socket, answers);
+    socket.once('close', () => {
+      for (const answer of answers) {
+        if (answer.socket || answer.destroyed) continue;
+        answer.destroy();
+        answer.emit('close');
+      }
+    });
+  }
+  answers.add(response);
+  response.once('close', () => answers.delete(response));
+};
 
 /** All requests that a server parses, those that expect something among them. */
 export const hearRequests = (server: Pick<EventEmitter, 'on' | 'off'>, onRequest: RequestListener): (() => void) => {
