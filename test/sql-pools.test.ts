@@ -235,6 +235,24 @@ describe('over pools', () => {
     );
     expect((await ask('select name, city from people')).headers.get('warning')).toBeNull();
   });
+  test('a key of times is found, changed and deleted by a text, and a key of texts by a number', async () => {
+    await load(
+      'moments',
+      't',
+      '{t:2024-01-01T00:00:00Z,n:1} {t:2024-02-01T00:00:00Z,n:2} {t:2024-03-01T00:00:00Z,n:3}',
+    );
+    await load('digits', 'd', '{d:"1",n:1} {d:"10",n:2} {d:"9",n:3}');
+    expect(await service.query("select n from moments where t > '2024-01-15' order by n")).toBe('{n:2}\n{n:3}\n');
+    expect(await service.query("select n from moments where t in ('2024-01-01', '2024-03-01') order by n")).toBe(
+      '{n:1}\n{n:3}\n',
+    );
+    expect(await service.query('select n from digits where d > 1 order by n')).toBe('{n:2}\n{n:3}\n');
+    await service.query("update moments set n = 20 where t = '2024-02-01'");
+    await service.query("delete from moments where t < '2024-02-01'");
+    await service.query('delete from digits where d < 10');
+    expect(await service.query('select n from moments order by n')).toBe('{n:3}\n{n:20}\n');
+    expect(await service.query('select n from digits')).toBe('{n:2}\n');
+  });
   test('a recursion without an end is an error that names the option', async () => {
     const { body } = await service.ask('POST', '/query', {
       headers: { ...json, accept: 'application/x-ndjson' },

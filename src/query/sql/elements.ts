@@ -220,7 +220,7 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'least': {
       const given = values();
       const alike = alikeNumbers(c.sql?.typeOf, readBeside(c, given));
-      return alike === given ? undefined : callOf(name, ...alike);
+      return alike === given ? undefined : { kind: 'call', name, arguments: alike, sql: true };
     }
     case 'coalesce':
     case 'ifnull':

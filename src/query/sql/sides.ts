@@ -5,7 +5,7 @@ import { fieldOf, literal, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { LoweredSql } from './queries.ts';
 import { castTo } from './casts.ts';
-import { storedColumn } from './stored.ts';
+import { isToldColumn, storedColumn } from './stored.ts';
 import type { SqlType } from './types.ts';
 import { numberIn, recordOf } from '../types/of.ts';
 import { type Type, commonNumber } from '../../vectors/type.ts';
@@ -69,7 +69,8 @@ const sidesOf = (x: Type, y: Type): Sides | undefined => {
   const left = storedColumn(x);
   const right = storedColumn(y);
   // What a file has in a form of its own is beside other values what these are.
-  if ((left && !right && x !== y) || (right && !left)) return { ...(left && { left }), ...(right && { right }) };
+  const isUnlike = left && right ? isToldColumn(x) !== isToldColumn(y) : (left ?? right) !== undefined;
+  if (isUnlike && x !== y) return { ...(left && { left }), ...(right && { right }) };
   const ours = numberIn(x);
   const theirs = numberIn(y);
   if (!ours || !theirs || ours === theirs) return undefined;

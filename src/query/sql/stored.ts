@@ -35,8 +35,10 @@ const storedType = (t: Type): SqlType | undefined => {
 /** What a cast of the query's own made of the texts of a column; undefined for all other columns. */
 export const toldIn = (e: PlanExpr, typeOf: TypeOf): SqlType | undefined => {
   const type = typeOf && mayBeColumn(e) ? typeOf(e) : undefined;
-  return type && (type.kind === 'union' ? type.members : [type]).some(isToldText) ? storedType(type) : undefined;
+  return type && isToldColumn(type) ? storedType(type) : undefined;
 };
+/** Whether there are texts in a column that a cast of the query's own made. */
+export const isToldColumn = (t: Type): boolean => (t.kind === 'union' ? t.members : [t]).some(isToldText);
 /** The value as SQL has it. */
 export const asSqlValue = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
   const told = toldIn(e, typeOf);

@@ -481,15 +481,16 @@ const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) 
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
 const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
-  if (isText(v) && cast.from?.kind === 'uuid') return v;
   if (v.form === 'bytes' && v.type === types.bytes) {
     const texts = textsOf(
       Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')),
     );
-    return toUuid(flatten(texts), type, cast);
+    return uuidsOfTexts(flatten(texts) as BytesVector, type, cast);
   }
-  return isText(v) ? byText(v, type, cast, uuidOf, textsOf) : refuse(v, type, cast);
+  if (!isText(v)) return refuse(v, type, cast);
+  return cast.from?.kind === 'uuid' ? v : uuidsOfTexts(v, type, cast);
 };
+const uuidsOfTexts = (v: BytesVector, type: SqlType, cast: SqlCast): Vector => byText(v, type, cast, uuidOf, textsOf);
 const uuidOf = (text: string): string | undefined => {
   const m = uuidSyntax.exec(text.trim());
   return m ? m.slice(1).join('-').toLowerCase() : undefined;
