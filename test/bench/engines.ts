@@ -16,7 +16,7 @@ import { bearer, lakeKey, tablePath } from '../iceberg/support.ts';
 import { type Service, startBuiltService } from '../support/built-service.ts';
 import { type Client, clientOf } from '../support/client.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
-import { memoryOf, processorSecondsOf } from '../support/process-figures.ts';
+import { mainThreadSecondsOf, memoryOf, processorSecondsOf } from '../support/process-figures.ts';
 
 const clients = 64;
 
@@ -24,6 +24,9 @@ interface BesideFigures {
   /** Milliseconds of a commit, of all the time that many by 64 clients took: medians of the rounds. */
   readonly offMs: number;
   readonly eagerMs: number;
+  /** The same of the processor: what the service's main thread had to do for each. */
+  readonly offMainMs: number;
+  readonly eagerMainMs: number;
   /** Rows that the table has in the end, of those that were committed. */
   readonly rows: number;
   readonly committed: number;
@@ -40,9 +43,12 @@ export const measureBeside = async (rounds: number, commits: number): Promise<Be
     ])
       await client.json('POST', '/pool', { name, layout: { order: 'asc', keys: [['ts']] }, iceberg });
     const times: Record<'off' | 'eager', number[]> = { off: [], eager: [] };
+    const mainTimes: Record<'off' | 'eager', number[]> = { off: [], eager: [] };
+    const pid = service.process.pid ?? 0;
     let next = 0;
     const round = async (pool: 'off' | 'eager'): Promise<void> => {
       const began = performance.now();
+      const mainBegan = mainThreadSecondsOf(pid);
       let left = commits;
       await Promise.all(
         Array.from({ length: clients }, async () => {
@@ -50,6 +56,7 @@ export const measureBeside = async (rounds: number, commits: number): Promise<Be
         }),
       );
       times[pool].push((performance.now() - began) / commits);
+      mainTimes[pool].push(((mainThreadSecondsOf(pid) - mainBegan) * 1000) / commits);
       await settled(client);
     };
     // The first of either is not counted.
@@ -57,6 +64,8 @@ export const measureBeside = async (rounds: number, commits: number): Promise<Be
     return {
       offMs: median(times.off.slice(1)),
       eagerMs: median(times.eager.slice(1)),
+      offMainMs: median(mainTimes.off.slice(1)),
+      eagerMainMs: median(mainTimes.eager.slice(1)),
       rows: Number((await tableOf(client)).rows),
       committed: (rounds + 1) * commits,
     };
@@ -280,11 +289,12 @@ const main = async (): Promise<void> => {
     'who reads meanwhile, p50 / p99': `${ms(median(forged.honestMs))} / ${ms(percentile(forged.honestMs, 0.99))}`,
     'of whom not answered': `${forged.honestFaults} of ${forged.honestMs.length}`,
   });
-  const { offMs, eagerMs, rows, committed } = await measureBeside(8, 6400);
+  const { offMs, eagerMs, offMainMs, eagerMainMs, rows, committed } = await measureBeside(8, 6400);
   printFigures('commits of 64 clients', {
     'no table': ms(offMs),
     'files made after each': ms(eagerMs),
     'longer by': `${((eagerMs / offMs - 1) * 100).toFixed(1)} %`,
+    'processor of the main thread': `${ms(offMainMs)} and ${ms(eagerMainMs)}`,
     'rows of the table': `${rows} of ${committed}`,
   });
 };

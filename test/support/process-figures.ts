@@ -21,8 +21,11 @@ export const memoryOf = (pid: number): MemoryFigures => {
 };
 
 /** Seconds of processors that it took so far, all threads together. */
-export const processorSecondsOf = (pid: number): number => {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+export const processorSecondsOf = (pid: number): number => secondsIn(`/proc/${pid}/stat`);
+/** Of the thread that it began with: in a service, the one that answers requests and orders commits. */
+export const mainThreadSecondsOf = (pid: number): number => secondsIn(`/proc/${pid}/task/${pid}/stat`);
+const secondsIn = (path: string): number => {
+  const text = readFileSync(path, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
 };
