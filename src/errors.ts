@@ -179,6 +179,11 @@ export const errorTable = {
     ours: ['directory'],
   },
   'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}', 'directory', 'fault'),
+  'repair-forbidden': internal(
+    'lake {directory}: nothing was repaired, since this user may not work on all of it: {fault}',
+    'directory',
+    'fault',
+  ),
   'table-corrupt': internal('table {table}, key {key}: {fault}', 'table', 'key', 'fault'),
   'storage-full': { status: 507, kind: 'storage full', text: 'disk is full: {fault}', ours: ['fault'] },
   'store-unreachable': {

@@ -10,11 +10,12 @@
  *   been given are passed over.
  * - A new log is built beside what is there; the old one, its base and tables, and files that no row names any more,
  *   are kept in a folder `damaged-TIME`.
+ * - What this user may not read is not lost: a repair that may not read and write all of the folder is refused.
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
  */
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { plural } from '../commits/messages.ts';
 import { findOrphans } from '../objects/purge.ts';
 import { checkThere, type FsckOptions, type FsckReport, lookOver } from './fsck.ts';
@@ -60,7 +61,8 @@ export interface RepairReport {
 }
 
 /**
- * @throws lake-locked, lake-newer, lake-unreadable when there is nothing to rebuild from, or an earlier build wrote it
+ * @throws lake-locked, lake-newer, repair-forbidden, lake-unreadable when there is nothing to rebuild from, or an
+ *   earlier build wrote it
  */
 export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   const { directory } = options;
@@ -68,6 +70,7 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   const lock = await lockLake(directory, 'lake fsck -repair');
   let isDone = false;
   try {
+    checkPermitted(directory);
     finishRepair(directory);
     const before = await lookOver(options);
     if (before.faultCount === 0) return { before, lost: [] };
@@ -98,6 +101,23 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
     return { before, after, lost, kept };
   } finally {
     await lock.release(isDone || lock.diedBefore === undefined);
+  }
+};
+
+/** Whether this user may read all files of the lake and change all its folders. @throws repair-forbidden */
+const checkPermitted = (directory: string): void => {
+  const look = (folder: string): void => {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) look(path);
+      else if (entry.isFile()) accessSync(path, constants.R_OK);
+    }
+  };
+  try {
+    look(directory);
+  } catch (cause) {
+    throw new LakeError('repair-forbidden', { directory, fault: messageOf(cause) }, { cause });
   }
 };
 

@@ -18,7 +18,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 
 const pageBytes = 4096;
@@ -43,6 +43,7 @@ const emptyBytes = 2 * pageBytes;
 /** Descriptors that LMDB opens. */
 const descriptors = 4;
 const lockBytes = 8272;
+const lockName = 'lock.mdb';
 
 /** The file of an environment, which is mapped. */
 export const dataPath = (directory: string): string => join(directory, 'data.mdb');
@@ -81,7 +82,7 @@ export const hasTables = (directory: string): boolean =>
  */
 export const prepareTables = (directory: string, options: { readonly readOnly?: boolean } = {}): void => {
   const path = dataPath(directory);
-  const lock = join(directory, 'lock.mdb');
+  const lock = join(directory, lockName);
   const isEmpty = !hasTables(directory);
   try {
     if (!options.readOnly) {
@@ -92,8 +93,9 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
       if ((statSync(lock, { throwIfNoEntry: false })?.size ?? 0) < lockBytes)
         writeFileSync(lock, Buffer.alloc(lockBytes));
     }
-    // LMDB's own opening would end the process.
+    // LMDB's own opening would end the process; it opens both files for writing.
     if (isNoFile(lock)) throw new Error(`${lock} is no file`);
+    for (const file of [lock, path]) if (existsSync(file)) checkWritable(file, options);
     const fault = faultOfHeads(path);
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
@@ -101,6 +103,15 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     if (code === 'ENOSPC' || code === 'EDQUOT')
       throw new LakeError('storage-full', { fault: message }, { cause: error });
     throw new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
+  }
+};
+
+/** Opens the file as LMDB does: of a reader's file system, which may be read-only, the lock's is not needed. */
+const checkWritable = (path: string, { readOnly = false }: { readonly readOnly?: boolean }): void => {
+  try {
+    closeSync(openSync(path, readOnly && basename(path) !== lockName ? 'r' : 'r+'));
+  } catch (error) {
+    if (!readOnly || (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
   }
 };
 
