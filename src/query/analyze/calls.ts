@@ -193,12 +193,13 @@ const callBuiltin = (a: Analysis, name: string, given: CallExpr, c: ExprContext,
     };
   if (name === 'grep') checkGrep(a, values[0], e.args[0]);
   const rounded = isSql(c) ? roundedDecimal(name, values, c.sql?.typeOf, (x) => a.constant(x)) : undefined;
+  const parts = isSql(c) ? asTexts(c, name, values) : values;
   return (
     rounded ??
-    (isSql(c) ? jsonOfParts(name, values) : undefined) ?? {
+    (isSql(c) ? jsonOfParts(name, parts) : undefined) ?? {
       kind: 'call',
       name,
-      arguments: isSql(c) ? asTexts(c, name, values) : values,
+      arguments: parts,
       ...(isSql(c) && { sql: true, ...(c.attempt && { attempt: true }) }),
     }
   );

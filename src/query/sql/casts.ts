@@ -13,9 +13,9 @@ import { literal, pathOf } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { isBeyondDecimals, scaleOf } from './decimals.ts';
 import { isInterval, toldIn } from './stored.ts';
-import { type SqlType, decimalPrecisionMax, sqlTypeText } from './types.ts';
+import { type SqlType, dateFunctions, decimalPrecisionMax, sqlTypeText } from './types.ts';
 import { didYouMean } from '../analyze/suggest.ts';
-import { alternatives } from '../types/of.ts';
+import { alternatives, areDates } from '../types/of.ts';
 
 const castLengthMax = 60;
 const shown = (text: string): string => (text.length > castLengthMax ? `${text.slice(0, castLengthMax)}..` : text);
@@ -29,10 +29,18 @@ export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTy
 
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
-  const scale = scaleOf(operand, c.sql?.typeOf);
-  const from = scale === undefined ? toldIn(operand, c.sql?.typeOf) : decimalOf(scale);
+  const from = knownType(c, operand) ?? toldIn(operand, c.sql?.typeOf);
   return castTo(operand, type, { ...options, ...(from && { from }) });
 };
+/** What is known of an expression by itself or by the columns of FROM. */
+const knownType = (c: ExprContext, e: PlanExpr): SqlType | undefined => {
+  const scale = scaleOf(e, c.sql?.typeOf);
+  if (scale !== undefined) return decimalOf(scale);
+  return sqlTypeOf(e) ?? (mayBeDate(e) && c.sql?.typeOf && areDates([c.sql.typeOf(e)]) ? { kind: 'date' } : undefined);
+};
+/** What may be a date although it does not say so by itself. */
+const mayBeDate = (e: PlanExpr): boolean =>
+  ['apply', 'call', 'case', 'conditional', 'field', 'index', 'subquery'].includes(e.kind);
 const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
 /** A number that no number of the query holds as it is written: it is cast by its digits. */
@@ -84,8 +92,6 @@ const makers: ReadonlySet<string> = new Set([
   'row_to_json',
   'to_json',
 ]);
-/** Functions whose results are dates. */
-const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
 /** The type of an expression as far as the query says it; undefined for columns and all else. */
 export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
   if (e.kind === 'sqlCast') return e.type;
@@ -153,13 +159,16 @@ export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) =
 
 /** Functions that make one text of their arguments. */
 const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', 'printf']);
+/** Functions that make JSON of their arguments, in which dates are texts. */
+const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json_quote', 'to_json']);
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
-export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] =>
-  joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
+export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
+  if (quoting.has(name)) return args.map((e) => (knownType(c, e)?.kind === 'date' ? asText(c, e) : e));
+  return joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
+};
 /** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
 export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
-  const scale = scaleOf(e, c.sql?.typeOf);
-  const known = scale === undefined ? sqlTypeOf(e) : decimalOf(scale);
+  const known = knownType(c, e);
   const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
   if (isFormat && isInterval(e, c.sql?.typeOf)) return castTo(e, { kind: 'plain', type: types.string });
   return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat)

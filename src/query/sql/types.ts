@@ -115,7 +115,7 @@ export const intervalType: Type = unionType([types.duration, spanType, types.nul
 /** What SQL calls values of a named type as readers of Parquet and Arrow give them; undefined for other names. */
 export const sqlTypeOfName = (name: string): SqlType | undefined => {
   if (Object.hasOwn(textTypes, name)) return textTypes[name as keyof typeof textTypes];
-  if (/^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
+  if (name === dateName || /^arrow_date(32|64)$/.test(name)) return { kind: 'date' };
   if (/^arrow_time(32|64)_/.test(name)) return { kind: 'clock', digits: 9 };
   // Where nothing was said of the bytes when they were read, their number has to say it.
   if (isStoredInterval(name) || name === 'arrow_fixed_size_binary_12') return { kind: 'plain', type: types.duration };
@@ -126,6 +126,11 @@ export const sqlTypeOfName = (name: string): SqlType | undefined => {
 /** The type of decimals with so many places, by which columns that hold them are known before a query runs. */
 export const decimalType = (scale: number, precision = decimalPrecisionMax): Type =>
   namedType(`deciaml_${scale}_${precision}`, types.float64);
+const dateName = 'sql_date';
+/** The type of what a query says is a date, by which its columns are known before it runs; the values are times. */
+export const dateType: Type = namedType(dateName, types.time);
+/** Functions whose results are dates. */
+export const dateFunctions: ReadonlySet<string> = new Set(['current_date', 'last_day', 'make_date', 'today']);
 /** Most digits of a decimal. */
 export const decimalPrecisionMax = 38;
 

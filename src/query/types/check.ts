@@ -45,10 +45,20 @@ import {
   orNull,
   recordOf,
   unknownType,
+  areDates,
   withoutTold,
 } from './of.ts';
 import { scaleOfCall } from '../sql/decimals.ts';
-import { type SqlType, areIntervals, decimalType, intervalType, modelType, toldText } from '../sql/types.ts';
+import {
+  type SqlType,
+  areIntervals,
+  dateFunctions,
+  dateType,
+  decimalType,
+  intervalType,
+  modelType,
+  toldText,
+} from '../sql/types.ts';
 import { pipelineType } from './ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */
@@ -97,11 +107,15 @@ const arithmeticOfTimes = (operator: string, left: Type, right: Type): Type | un
     (from === types.duration && to === types.time && operator === '+');
   return isMoved ? either(types.time) : undefined;
 };
-/** The type of what a cast of SQL gives: decimals, and texts that are more than that, are told by a name. */
+/** The type of what a cast of SQL gives: decimals, dates, and texts that are more than that, are told by a name. */
 const castType = (t: SqlType): Type => {
   if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
+  if (t.kind === 'date') return orNull(dateType);
   return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : (toldText(t) ?? modelType(t)));
 };
+
+/** Functions that give one of their arguments, whatever it is. */
+const oneOf: ReadonlySet<string> = new Set(['coalesce', 'greatest', 'ifnull', 'least', 'nullif']);
 
 /** How deep calls of user functions are followed. */
 const callDepthMax = 24;
@@ -597,6 +611,7 @@ export class TypeChecker {
     if (e.name === 'age') return intervalType;
     const scale = scaleOfCall(e, (a) => this.expr(a, self));
     if (scale !== undefined) return orNull(decimalType(scale));
+    if (dateFunctions.has(e.name) || (oneOf.has(e.name) && areDates(args))) return orNull(dateType);
     const [first] = args;
     if (!first) return unknownType;
     switch (this.environment.functions.find(e.name)?.gives) {

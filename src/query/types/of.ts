@@ -10,7 +10,7 @@
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
 import { isLongDecimal } from '../../vectors/decimal.ts';
-import { areIntervals, decimalType, isToldText, sqlTypeOfName } from '../sql/types.ts';
+import { areIntervals, dateType, decimalType, isToldText, sqlTypeOfName } from '../sql/types.ts';
 import {
   type PrimitiveType,
   type RecordField,
@@ -25,6 +25,7 @@ import {
   setType,
   types,
   underType,
+  unionOfDistinct,
   unionType,
 } from '../../vectors/type.ts';
 
@@ -102,13 +103,13 @@ export const fuseKnown = (a: Type, b: Type): Type => {
   return hasUnknown(a) || hasUnknown(b) ? unknownType : fuseTypes(a, b);
 };
 const toldInside = new WeakMap<Type, boolean>();
-/** Whether there are decimals, or texts that are known to be more. */
+/** Whether there are decimals, dates, or texts that are known to be more. */
 const hasTold = (t: Type): boolean => {
   let found = toldInside.get(t);
   if (found === undefined) toldInside.set(t, (found = isTold(t) || componentsOf(t).some(hasTold)));
   return found;
 };
-const isTold = (t: Type): boolean => scaleOfType(t) !== undefined || isToldText(t);
+const isTold = (t: Type): boolean => t === dateType || scaleOfType(t) !== undefined || isToldText(t);
 const scaleOfType = (t: Type): number | undefined => {
   const known = t.kind === 'named' ? sqlTypeOfName(t.name) : undefined;
   return known?.kind === 'decimal' ? known.scale : undefined;
@@ -128,7 +129,15 @@ const fuseTold = (a: Type, b: Type): Type | undefined => {
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
   return members.includes(types.null) ? unionType([type, types.null]) : type;
 };
-/** The type as users see it: what is known of decimals beyond their being floats says it no more, nor what texts are. */
+/** Whether all of these are dates by their names, or null, and one is none. */
+export const areDates = (list: readonly Type[]): boolean => {
+  const members = list.flatMap((t) => (t.kind === 'union' ? t.members : [t])).filter((m) => m !== types.null);
+  return members.length > 0 && members.every((m) => m.kind === 'named' && sqlTypeOfName(m.name)?.kind === 'date');
+};
+/**
+ * The type as users see it: that decimals are more than floats, dates more than times and some texts more than texts,
+ * the analysis alone knows.
+ */
 export const withoutTold = (t: Type): Type => {
   if (isLongDecimal(t)) return types.float64;
   if (!hasTold(t)) return t;
@@ -144,7 +153,7 @@ export const withoutTold = (t: Type): Type => {
     case 'map':
       return mapType(withoutTold(t.key), withoutTold(t.value));
     case 'union':
-      return unionType(t.members.map(withoutTold));
+      return unionOfDistinct(t.members.map(withoutTold));
     case 'primitive':
     case 'enum':
     case 'error':
