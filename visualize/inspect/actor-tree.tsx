@@ -4,6 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
+import type { MachineName } from '../../src/recording/record.ts';
 import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
 import { changed, choose, chosen, model, pane } from './app.ts';
 import { tone } from './chart-view.tsx';
@@ -24,13 +25,14 @@ interface Leaf {
 }
 type Item = Branch | Leaf;
 
-const groups = [
-  ['store', 'Bucket'],
-  ['transaction', 'Transactions'],
-  ['load', 'Loads'],
-  ['query', 'Queries'],
-  ['subscriber', 'Subscribers'],
-] as const;
+/** Below the lake and its pools. */
+const groups = Object.entries({
+  store: 'Bucket',
+  transaction: 'Transactions',
+  load: 'Loads',
+  query: 'Queries',
+  subscriber: 'Subscribers',
+} satisfies Record<Exclude<MachineName, 'lake' | 'pool'>, string>);
 /** Ended loads and queries that are listed. */
 const endedMax = 200;
 

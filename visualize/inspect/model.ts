@@ -7,7 +7,7 @@
  *   started from.
  */
 import type { LiveActor, LiveFields, LiveMessage, LiveRecord, LiveSettled } from '../../src/recording/live.ts';
-import type { MachineName } from '../../src/recording/record.ts';
+import { type MachineName, machineNames } from '../../src/recording/record.ts';
 
 /** Live steps that are kept, about. */
 export const stepsMax = 10_000;
@@ -317,15 +317,7 @@ export class Model {
 /** Jobs that a message brought. */
 const jobsTaken = ({ event, fields }: Step): number => (event === 'job' ? 1 : Number(fields['jobs'] ?? 0));
 
-const machines: ReadonlySet<string> = new Set([
-  'lake',
-  'store',
-  'pool',
-  'transaction',
-  'load',
-  'query',
-  'subscriber',
-] satisfies MachineName[]);
+const machines: ReadonlySet<string> = new Set(machineNames);
 /** The machine of an actor by its name; `lake` for names of no known kind. */
 const machineOf = (actor: string): MachineName => {
   const name = /^[a-z]+/.exec(actor)?.[0] ?? '';

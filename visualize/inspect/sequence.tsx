@@ -1,5 +1,6 @@
 /** Who sent what to whom, up to the place that is looked at: one lifeline an actor, time runs down. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { machineNames } from '../../src/recording/record.ts';
 import { changed, model, show, shownSteps } from './app.ts';
 import { failedStep, labelOf, type Step, stepLabel } from './model.ts';
 import { endText, eventText } from './timeline.tsx';
@@ -118,9 +119,8 @@ export const Sequence = () => {
   );
 };
 
-const ranks = ['lake', 'store', 'pool', 'transaction', 'load', 'query', 'subscriber'];
 const inOrder = (a: string, b: string): number =>
-  ranks.findIndex((r) => a.startsWith(r)) - ranks.findIndex((r) => b.startsWith(r)) ||
+  machineNames.findIndex((r) => a.startsWith(r)) - machineNames.findIndex((r) => b.startsWith(r)) ||
   a.localeCompare(b, 'en', { numeric: true });
 const short = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
