@@ -92,6 +92,7 @@ const all = [
   'config',
   'engine-flags',
   'errors',
+  'format-names',
   'visualize',
   'version',
   'iceberg',
@@ -99,10 +100,11 @@ const all = [
 ];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   errors: [],
+  'format-names': [],
   version: [],
-  config: [],
+  config: ['format-names'],
   vectors: ['errors'],
-  formats: ['vectors', 'errors'],
+  formats: ['vectors', 'errors', 'format-names'],
   query: ['vectors', 'errors'],
   exec: ['query', 'vectors', 'errors'],
   store: ['errors'],

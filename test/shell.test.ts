@@ -145,7 +145,7 @@ describe('through a pipe', () => {
       'movies: "trail": branch not found\nhint: did you mean "trial"?\n',
     );
     expect((await remote('.frob')).err).toBe('.frob: no such command (.help lists them)\n');
-    expect((await remote('.mode xml')).err).toMatch(/^\.mode xml: no such mode \(one of table, sup, /);
+    expect((await remote('.mode xml')).err).toMatch(/^\.mode xml: no such mode \(one of csv, json, line, sup, /);
     expect((await remote('.schema')).err).toBe('no pool in use: .schema POOL[@BRANCH], or .use one first\n');
     expect(await remote('', '-use', 'nope')).toMatchObject({ status: 1, err: 'nope: pool not found\n' });
   });

@@ -23,7 +23,8 @@ import {
   type ParsedOptions,
 } from './options.ts';
 import { type FollowConfig, storeConfig, type StoreConfig } from './store.ts';
-import { type LogLevel, type responseFormats, serveOptions } from './tables.ts';
+import type { ResponseFormatName } from '../format-names.ts';
+import { type LogLevel, serveOptions } from './tables.ts';
 
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
 export interface ServeConfig {
@@ -40,7 +41,7 @@ export interface ServeConfig {
   readonly tls?: { readonly certificate: string; readonly key: string };
   /** Addresses and ranges; `loopback` and `unix` stand for their kinds. */
   readonly proxiesTrusted: readonly string[];
-  readonly defaultFormat: (typeof responseFormats)[number];
+  readonly defaultFormat: ResponseFormatName;
   readonly logLevel: LogLevel;
   readonly corsOrigins: readonly string[];
   readonly workerCount: number;

@@ -1,26 +1,12 @@
 /**
  * The options of each command, one table a command: help.ts prints them, options.ts reads a command line against them.
  */
+import { responseFormats, terminalFormats } from '../format-names.ts';
 import { csvParameters } from './csv.ts';
 import { errorsParameter, rejectedParameter } from './faults.ts';
 import { utf8Parameter } from './utf8.ts';
 import type { OptionRow } from './options.ts';
 
-/** Names of the formats that an answer can have. */
-export const responseFormats = [
-  'arrows',
-  'bsup',
-  'csup',
-  'csv',
-  'json',
-  'jsup',
-  'line',
-  'ndjson',
-  'parquet',
-  'sup',
-  'tsv',
-  'zeek',
-] as const;
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 /** The least level that is logged. */
 export type LogLevel = (typeof logLevels)[number];
@@ -956,8 +942,8 @@ export const shellOptions = [
     type: 'text',
     fallback: 'auto',
     value: 'MODE',
-    choices: ['auto', 'table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'],
-    text: 'format of results: table, sup, json, csv, tsv, line or zeek; auto: a table at a terminal, else sup',
+    choices: ['auto', ...terminalFormats],
+    text: `format of results: ${terminalFormats.join(', ')}; auto: a table at a terminal, else sup`,
   },
   {
     name: 'e',

@@ -1,4 +1,5 @@
 /** What readers and writers of all formats have in common. */
+import type { FormatFacts, FormatName } from '../format-names.ts';
 import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import type { RecordType } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
@@ -10,23 +11,7 @@ import type { FaultOptions } from './faults/faults.ts';
 import type { ReadMemory } from './read-memory.ts';
 import type { ScratchBytes } from './spool.ts';
 
-/** Every format that has a name, those that are only written included. */
-export type FormatName =
-  | 'arrows'
-  | 'bsup'
-  | 'csup'
-  | 'csv'
-  | 'db'
-  | 'json'
-  | 'jsup'
-  | 'line'
-  | 'ndjson'
-  | 'parquet'
-  | 'sup'
-  | 'table'
-  | 'tsv'
-  | 'zeek';
-
+export type { FormatName };
 /** What is read of shippers, by the endpoints of their protocols alone: nobody names it, and it is never written. */
 export type IngestName =
   | 'otlp-logs'
@@ -251,18 +236,10 @@ export interface Writer {
 }
 
 /** A row of the table. Without a reader the format is only written. */
-export interface Format {
+export interface Format extends FormatFacts {
   readonly name: FormatName;
-  /** As the documents spell it. */
-  readonly title: string;
-  /** The first is sent; the others are taken too. None: not to be had by HTTP. */
-  readonly mediaTypes: readonly string[];
-  /** Endings of file names with the dot. */
-  readonly endings: readonly string[];
   /** Bodies of its media types are read as those of another format. */
   readonly readAs?: FormatName;
-  /** Its bytes are no text, and tell by themselves when they are of something else. */
-  readonly isBinary?: boolean;
   /** Holds records alone. */
   readonly recordsOnly?: boolean;
   /** Without rows it says all the same of what type they are. */

@@ -1,8 +1,9 @@
 /**
- * The table of formats: names, media types, file endings, readers and writers. A format without a reader is known by
- * name and media type, and asking for it is an error that says so.
+ * The table of formats: readers and writers by the names of `src/format-names.ts`. A format without a reader is known
+ * by name and media type, and asking for it is an error that says so.
  */
 import { LakeError } from '../errors.ts';
+import { formatFacts } from '../format-names.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockParser } from './blocks.ts';
 import type { FaultRule } from './faults/faults.ts';
@@ -51,6 +52,7 @@ import { createTableWriter } from './table/writer.ts';
 import { readZeek } from './zeek/reader.ts';
 import { createZeekWriter } from './zeek/writer.ts';
 
+export { arrowFileType, formatNames, isFormatName } from '../format-names.ts';
 export type {
   ControlMessage,
   Detection,
@@ -80,136 +82,90 @@ const bsupParts = {
   bodies: (...of: ConstructorParameters<typeof BodyCursor>) => new BodyCursor(...of),
 };
 
-/** The media type of Arrow's file format; its stream is the format's own. */
-export const arrowFileType = 'application/vnd.apache.arrow.file';
+/** A row's beginning: the format's name, and what is known of it elsewhere too. */
+const named = <N extends FormatName>(name: N) => ({ name, ...formatFacts[name] });
 
 const formats = {
   arrows: {
-    name: 'arrows',
-    title: 'Arrow IPC Stream',
+    ...named('arrows'),
     recordsOnly: true,
-    isBinary: true,
     hasTypeAlone: true,
-    mediaTypes: ['application/vnd.apache.arrow.stream', arrowFileType],
-    endings: [],
     probe: probeArrows,
     reader: readArrows,
     writer: createArrowsWriter,
   },
   bsup: {
-    name: 'bsup',
-    title: 'BSUP',
-    isBinary: true,
-    mediaTypes: ['application/x-bsup'],
-    endings: ['.bsup'],
+    ...named('bsup'),
     control: true,
     reader: readBsup,
     writer: createBsupWriter,
   },
   csup: {
-    name: 'csup',
-    title: 'CSUP',
-    isBinary: true,
-    mediaTypes: ['application/x-csup'],
-    endings: ['.csup'],
+    ...named('csup'),
     reader: csupReader(bsupParts),
     probe: probeCsup,
     writer: csupWriter(bsupParts),
   },
   csv: {
-    name: 'csv',
+    ...named('csv'),
     goesOn: true,
-    title: 'CSV',
     recordsOnly: true,
-    mediaTypes: ['text/csv'],
-    endings: ['.csv'],
     reader: readCsv,
     writer: (options) => createCsvWriter(options),
   },
-  db: { name: 'db', title: 'db', mediaTypes: [], endings: [], writer: createDbWriter },
+  db: { ...named('db'), writer: createDbWriter },
   json: {
-    name: 'json',
+    ...named('json'),
     goesOn: true,
-    title: 'JSON',
-    mediaTypes: ['application/json'],
-    endings: ['.json', '.jsonl', '.ndjson'],
     reader: readJson,
     whole: readWholeJson,
     writer: createJsonWriter,
   },
   jsup: {
-    name: 'jsup',
+    ...named('jsup'),
     goesOn: true,
-    title: 'JSUP',
-    mediaTypes: ['application/x-jsup', 'application/x-zjson'],
-    endings: ['.jsup'],
     control: true,
     reader: readJsup,
     writer: createJsupWriter,
   },
   line: {
-    name: 'line',
+    ...named('line'),
     goesOn: true,
-    title: 'Line',
-    mediaTypes: ['application/x-line'],
-    endings: ['.text', '.txt'],
     reader: readLines,
     writer: createLineWriter,
   },
   ndjson: {
-    name: 'ndjson',
-    title: 'NDJSON',
-    mediaTypes: [
-      'application/x-ndjson',
-      'application/ndjson',
-      'application/jsonl',
-      'application/x-jsonlines',
-      'application/json-seq',
-    ],
-    endings: [],
+    ...named('ndjson'),
     readAs: 'json',
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {
-    name: 'parquet',
-    title: 'Parquet',
+    ...named('parquet'),
     recordsOnly: true,
     fusesSelect: true,
-    isBinary: true,
     hasTypeAlone: true,
-    mediaTypes: ['application/x-parquet', 'application/vnd.apache.parquet'],
-    endings: ['.parquet'],
     probe: probeParquet,
     reader: readParquet,
     writer: createParquetWriter,
   },
   sup: {
-    name: 'sup',
+    ...named('sup'),
     goesOn: true,
-    title: 'SUP',
-    mediaTypes: ['application/x-sup'],
-    endings: ['.sup'],
     reader: readSup,
     writer: createSupWriter,
   },
-  table: { name: 'table', title: 'table', mediaTypes: [], endings: [], writer: createTableWriter },
+  table: { ...named('table'), writer: createTableWriter },
   tsv: {
-    name: 'tsv',
+    ...named('tsv'),
     goesOn: true,
-    title: 'TSV',
     recordsOnly: true,
-    mediaTypes: ['text/tab-separated-values', 'text/tsv'],
-    endings: ['.tsv'],
     reader: readTsv,
     writer: (options) => createCsvWriter({ ...options, csvDelimiter: '\t' }),
   },
   zeek: {
-    name: 'zeek',
+    ...named('zeek'),
     goesOn: true,
-    title: 'Zeek',
     recordsOnly: true,
-    mediaTypes: ['application/x-zeek'],
-    endings: [],
     reader: readZeek,
     writer: createZeekWriter,
   },
@@ -239,9 +195,6 @@ const isBinaryInput = (name: InputName): boolean => isIngestName(name) || format
 
 /** The rows by name. */
 export const formatTable: Readonly<Record<FormatName, Format>> = formats;
-
-/** Whether a format has this name. */
-export const isFormatName = (name: string): name is FormatName => Object.hasOwn(formats, name);
 
 const byMediaType: ReadonlyMap<string, Format> = new Map(
   Object.values(formatTable).flatMap((f) => f.mediaTypes.map((type) => [type, f] as const)),

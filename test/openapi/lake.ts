@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { formatTable } from '../../src/formats/formats.ts';
 import { clientOf } from '../support/client.ts';
 
 interface LakeFacts {
@@ -33,20 +34,8 @@ const logs = [
   { ts: '2026-11-21T12:00:01Z', level: 'warn', k: 2, peer: { host: 'a', port: 1 } },
   { ts: '2026-11-21T12:00:02Z', level: 'debug', k: 'three' },
 ];
-const formats = [
-  'application/x-sup',
-  'application/json',
-  'application/x-bsup',
-  'application/x-csup',
-  'application/x-jsup',
-  'application/x-zjson',
-  'application/vnd.apache.arrow.stream',
-  'application/x-parquet',
-  'text/csv',
-  'text/tab-separated-values',
-  'application/x-zeek',
-  'application/x-line',
-];
+/** Media types of all that is written and read by its own name. */
+const mediaTypes = Object.values(formatTable).flatMap(({ readAs, mediaTypes: types }) => (readAs ? [] : types));
 
 /** Makes what is not there. `round` names what may go. */
 export const fillLake = async (
@@ -101,7 +90,7 @@ export const fillLake = async (
   }
   const compactable = (await rows('from logs:objects | cut id')).map((r) => r.id);
   const samples: Record<string, string[]> = {};
-  for (const accept of formats) {
+  for (const accept of mediaTypes) {
     const answer = await fetch(`${address}/query`, {
       method: 'POST',
       headers: { ...headers, accept },

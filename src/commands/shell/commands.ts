@@ -3,9 +3,10 @@ import { vectorOf } from '../../vectors/builder.ts';
 import { type Type, types, typeText, underType } from '../../vectors/type.ts';
 import { type Value, recordValue, stringValue, underValue } from '../../vectors/value.ts';
 import { valueAt } from '../../vectors/vector.ts';
-import { type CommandWord, textModes } from './complete.ts';
+import { isTerminalFormat, terminalFormats } from '../../format-names.ts';
+import type { CommandWord } from './complete.ts';
 import { type Head, branchNames, fromHead, poolNames, sourceName } from './lake.ts';
-import type { Mode, ShellSession } from './session.ts';
+import type { ShellSession } from './session.ts';
 import { didYouMeanName } from '../../query/analyze/suggest.ts';
 
 /** A command of the shell. `text` says in the help what it does; `run` gives `quit` to end the shell. */
@@ -142,10 +143,10 @@ const fieldsOf = (type: Type, path = '', depth = 0): readonly Value[] => {
 const mode = async (session: ShellSession, argument: string): Promise<void> => {
   const [name = '', indent] = argument.split(/\s+/);
   if (name !== '') {
-    if (!textModes.includes(name)) throw new Error(`.mode ${name}: no such mode (one of ${textModes.join(', ')})`);
+    if (!isTerminalFormat(name)) throw new Error(`.mode ${name}: no such mode (one of ${terminalFormats.join(', ')})`);
     if (indent !== undefined && !/^\d{1,2}$/.test(indent))
       throw new Error(`.mode ${name} ${indent}: the indent is a number of blanks`);
-    session.mode = name as Mode;
+    session.mode = name;
     session.indent = Number(indent ?? 0);
   }
   await session.output.write(`mode ${session.mode}${session.indent > 0 ? ` ${session.indent}` : ''}\n`);
@@ -195,7 +196,7 @@ export const shellCommands: readonly ShellCommand[] = [
   {
     name: 'mode',
     syntax: '.mode [MODE [INDENT]]',
-    text: `sets how results look: ${textModes.join(', ')}; sup and json may be indented`,
+    text: `sets how results look: ${terminalFormats.join(', ')}; sup and json may be indented`,
     argument: 'mode',
     run: mode,
   },

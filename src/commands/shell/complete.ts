@@ -1,7 +1,7 @@
 /** Completion: what may stand where the cursor is, from the tables of the language and what the lake has. */
 import { aggregateCatalog } from '../../exec/aggregates/aggregates.ts';
 import { functionCatalog } from '../../exec/functions/functions.ts';
-import { formatTable } from '../../formats/formats.ts';
+import { terminalFormats } from '../../format-names.ts';
 import { keywords, operatorTable } from '../../query/reference/operators.ts';
 import { outlineOf } from '../../query/parse/outline.ts';
 import { aggregateRows, functionRows, windowRows } from '../help.ts';
@@ -37,11 +37,6 @@ const callsOf = (rows: readonly { readonly name: string }[]): Readonly<Record<'p
 };
 const calls = callsOf([...functionRows, ...aggregateRows, ...windowRows]);
 const statementCalls = callsOf(aggregateRows);
-
-/** Formats that make sense in a terminal. */
-export const textModes: readonly string[] = ['table', 'sup', 'json', 'csv', 'tsv', 'line', 'zeek'].filter(
-  (name) => name in formatTable,
-);
 
 /** Completes the line up to the cursor; `before` are the earlier lines of the statement. */
 export const complete = async (
@@ -129,7 +124,7 @@ const completeCommand = async (
     );
   switch (commands.find((c) => `.${c.name}` === name.toLowerCase())?.argument) {
     case 'mode':
-      return matching(argument, textModes);
+      return matching(argument, terminalFormats);
     case 'switch':
       return matching(argument, ['on', 'off']);
     case 'pool': {

@@ -2,7 +2,8 @@
  * A conversation with a lake: what is in use, how results look, one statement at a time. The terminal and the pipe are
  * its two faces.
  */
-import { type FormatName, createWriter } from '../../formats/formats.ts';
+import type { TerminalFormatName } from '../../format-names.ts';
+import { createWriter } from '../../formats/formats.ts';
 import { type Vector } from '../../vectors/vector.ts';
 import { type ShellCommand, shellCommands } from './commands.ts';
 import { faultText } from './fault.ts';
@@ -22,7 +23,7 @@ interface ShellOutput {
 }
 
 /** How results look. */
-export type Mode = Extract<FormatName, 'table' | 'sup' | 'json' | 'csv' | 'tsv' | 'line' | 'zeek'>;
+export type Mode = TerminalFormatName;
 /** What a session begins with. */
 interface SessionOptions {
   readonly lake: ShellLake;

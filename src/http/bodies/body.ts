@@ -291,7 +291,7 @@ export const readControlBody = async (
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), {
-    hasCells: format === 'csv' || format === 'tsv',
+    hasCells: formatTable[format].hasCells === true,
   });
 };
 

@@ -1,6 +1,13 @@
 /** Formats of requests and responses by their headers. */
 import { LakeError } from '../../errors.ts';
-import { arrowFileType, type FormatName, formatOfMediaType, formatTable, mediaTypeOf } from '../../formats/formats.ts';
+import {
+  arrowFileType,
+  type FormatName,
+  formatNames,
+  formatOfMediaType,
+  formatTable,
+  mediaTypeOf,
+} from '../../formats/formats.ts';
 import { foreignCharset } from '../../formats/codings/charset.ts';
 import { remembered } from '../known.ts';
 import { charsetOf, parseMediaType } from './media.ts';
@@ -15,10 +22,11 @@ export interface ResponseFormat {
 export const formOf = ({ mediaType }: ResponseFormat): { readonly arrowFile?: true } =>
   mediaType === arrowFileType ? { arrowFile: true } : {};
 
+const first: readonly FormatName[] = ['sup', 'json', 'csv'];
 /** What an answer may come as; those before others are preferred where a client leaves it open. */
-const candidates: readonly ResponseFormat[] = (
-  ['sup', 'json', 'csv', ...Object.keys(formatTable)] as readonly FormatName[]
-).flatMap((format) => formatTable[format].mediaTypes.map((mediaType) => ({ format, mediaType })));
+const candidates: readonly ResponseFormat[] = [...first, ...formatNames].flatMap((format) =>
+  formatTable[format].mediaTypes.map((mediaType) => ({ format, mediaType })),
+);
 const byDefault = new Map<
   FormatName,
   { readonly response: ResponseFormat; readonly of: (accept: string) => ResponseFormat }

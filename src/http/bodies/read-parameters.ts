@@ -1,7 +1,7 @@
 /** Parameters of addresses that answer with rows: in which format, how many of them, as one record type or not. */
 import { Type } from 'typebox';
 import { type ErrorCode, LakeError } from '../../errors.ts';
-import { arrowFileType, type FormatName, formatTable, isFormatName, mediaTypeOf } from '../../formats/formats.ts';
+import { arrowFileType, formatNames, isFormatName, mediaTypeOf } from '../../formats/formats.ts';
 import type { Ending } from '../../query/analyze.ts';
 import type { Answer } from '../route.ts';
 import type { ResponseFormat } from './negotiate.ts';
@@ -12,7 +12,7 @@ const aliases: Readonly<Record<string, ResponseFormat>> = {
   arrow: { format: 'arrows', mediaType: arrowFileType },
   jsonl: { format: 'ndjson', mediaType: 'application/jsonl' },
 };
-const names = (Object.keys(formatTable) as readonly FormatName[]).filter((name) => name !== 'db');
+const names = formatNames.filter((name) => name !== 'db');
 
 /** Their schemas. */
 export const readParameters = {

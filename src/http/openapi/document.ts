@@ -205,16 +205,13 @@ const parametersOf = (row: Route, refs: (schema: TSchema) => Json): Json => {
   return all.length === 0 ? {} : { parameters: all };
 };
 
-const httpFormats = Object.values(formatTable as Readonly<Record<string, Format>>).filter(
-  (format) => format.mediaTypes.length > 0,
-);
-const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
+const httpFormats = Object.values(formatTable).filter((format) => format.mediaTypes.length > 0);
 /** Formats that a body of one record cannot have: they hold no records, or are for answers. */
 const noRecord: ReadonlySet<string> = new Set(['line', 'ndjson']);
 const ofFormats = (formats: readonly Format[], content: (format: Format) => Json): Json =>
   Object.fromEntries(formats.flatMap((format) => format.mediaTypes.map((type) => [type, content(format)])));
 /** Of formats whose schema is not that of JSON. */
-const otherContent = ({ name }: Format): Json => (binary.has(name) ? {} : { schema: { type: 'string' } });
+const otherContent = ({ isBinary }: Format): Json => (isBinary ? {} : { schema: { type: 'string' } });
 
 const requestBody = ({ body, examples, textField, mediaTypes }: Route, refs: (schema: TSchema) => Json): Json => {
   const shown = (values: Readonly<Record<string, unknown>> | undefined): Json =>

@@ -4,7 +4,7 @@ import type { Pool } from '../../lake/lake.types.ts';
 import { answerReading } from '../answer-query.ts';
 import { boolParameter, boolSchema, poolParameter, revisionParameter } from '../bodies/parameters.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
-import type { FormatName } from '../../formats/formats.ts';
+import { formatTable } from '../../formats/formats.ts';
 import { type Route, route } from '../route.ts';
 import { queryRunErrors, rowErrors } from '../route-errors.ts';
 
@@ -23,9 +23,6 @@ const summaryByIdentity = [
   `aggregate added:=${sumOf('added')}, removed:=${sumOf('removed')}, changed:=${sumOf('changed')}, sets:=collect({n,fields}) filter (change=="changed")`,
   'values {added:coalesce(added,0),removed:coalesce(removed,0),changed:coalesce(changed,0),fields:coalesce([unnest sets | unnest {n,fields} | aggregate count:=sum(n) by path:=fields | sort path],[])}',
 ].join(' | ');
-
-/** Formats of one record type: what was added and what was removed are two. */
-const fusedFormats: ReadonlySet<FormatName> = new Set(['arrows', 'csv', 'parquet', 'tsv']);
 
 export const diffRoutes: readonly Route[] = [
   route({
@@ -72,7 +69,8 @@ export const diffRoutes: readonly Route[] = [
       const isSummary = boolParameter('summary', query.summary);
       const pool = service.lake.pool(params.pool);
       const [base, commit] = [params.revision, params.other].map((revision) => pool.resolve(revision));
-      const fuse = query.fuse ?? (fusedFormats.has(call.response.format) ? 'T' : undefined);
+      // What was added and what was removed are two types of records.
+      const fuse = query.fuse ?? (formatTable[call.response.format].hasOneType ? 'T' : undefined);
       return answerReading(call, {
         text: textOf(pool, base!, commit!, isSummary),
         ...readTerms({ limit: query.limit, fuse }),

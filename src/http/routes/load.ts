@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { FaultRule } from '../../formats/faults/faults.ts';
 import type { BodyForm, UpsertForm } from '../../formats/format.types.ts';
-import { checkGoesOn, type FormatName } from '../../formats/formats.ts';
+import { checkGoesOn, type FormatName, formatTable } from '../../formats/formats.ts';
 import type { Pool } from '../../lake/lake.types.ts';
 import { sendCommit, warningHeader } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
@@ -63,7 +63,6 @@ const formErrors = [
   'errors-format',
 ] as const satisfies Route['errors'];
 /** Formats that a dialect is told of. */
-const hasCells: ReadonlySet<string> = new Set(['csv', 'tsv', 'auto']);
 const arrayHint = 'the body is one array, and so is the record: with ?unnest=T each element is a record';
 
 const previewExample = {
@@ -232,7 +231,7 @@ const bodyOf = ({
   const form: BodyForm = {
     ...(charset !== undefined && { charset }),
     ...(csvDelimiter !== undefined && (format === 'csv' || format === 'auto') && { csvDelimiter }),
-    ...(dialect && hasCells.has(format) && { csv: dialect }),
+    ...(dialect && (format === 'auto' || formatTable[format].hasCells) && { csv: dialect }),
     ...(unnest && (format === 'json' || format === 'auto') && { unnest }),
     ...(refusesBytes && { utf8: 'refuse' as const }),
     ...(errors && { errors }),

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { mediaTypes } from '../../../src/client/query.ts';
+import { responseFormats } from '../../../src/format-names.ts';
 import {
   formatOfFile,
   formatOfMediaType,
@@ -130,6 +133,23 @@ describe('the table', () => {
     expect(requestMediaType('ndjson')).toBe('application/json');
     expect(formatOfFile('/a/b.JSONL')).toBe('json');
     expect(formatOfFile('x.unknown')).toBeUndefined();
+  });
+  test('both clients know the media types that answers are sent with', () => {
+    const own = Object.fromEntries(responseFormats.map((name) => [name, mediaTypeOf(name)]));
+    expect(mediaTypes).toEqual(own);
+    const python = readFileSync(
+      new URL('../../../src/client/python/lake_data_service/query.py', import.meta.url),
+      'utf8',
+    );
+    const [, table = ''] = /^MEDIA_TYPES[^=]*= \{\n([^}]*)\}/m.exec(python) ?? [];
+    expect(
+      Object.fromEntries([...table.matchAll(/"(\w+)": "([^"]+)"/g)].map(([, name, type]) => [name, type])),
+    ).toEqual(own);
+  });
+  test('formats of records alone have one type each, but for Zeek, which has a header for each', () => {
+    const named = (is: 'recordsOnly' | 'hasOneType'): readonly string[] =>
+      Object.values(formatTable).flatMap((row) => (row[is] ? [row.name] : []));
+    expect(named('recordsOnly')).toEqual([...named('hasOneType'), 'zeek']);
   });
   test('every name is the name of its row', () => {
     for (const [name, row] of Object.entries(formatTable)) expect(row.name).toBe(name);

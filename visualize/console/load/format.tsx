@@ -1,21 +1,24 @@
 /** How files are read when they are loaded: their format, and what of it the service cannot find out. */
+import type { LoadOptions } from '../../../src/client/client.ts';
 import { Field } from '../parts.tsx';
 import { namedFormat } from './item.ts';
 import type { LoadPlan } from './plan.ts';
 
-const formats = [
-  ['json', 'JSON, NDJSON'],
-  ['csv', 'CSV'],
-  ['tsv', 'TSV'],
-  ['sup', 'SUP'],
-  ['jsup', 'JSUP'],
-  ['bsup', 'BSUP'],
-  ['csup', 'CSUP'],
-  ['parquet', 'Parquet'],
-  ['arrows', 'Arrow IPC stream'],
-  ['zeek', 'Zeek'],
-  ['line', 'Lines of text'],
-] as const;
+/** What they are called here, in the order of the choice. */
+const formatTexts = {
+  json: 'JSON, NDJSON',
+  csv: 'CSV',
+  tsv: 'TSV',
+  sup: 'SUP',
+  jsup: 'JSUP',
+  bsup: 'BSUP',
+  csup: 'CSUP',
+  parquet: 'Parquet',
+  arrows: 'Arrow IPC stream',
+  zeek: 'Zeek',
+  line: 'Lines of text',
+} as const satisfies Record<NonNullable<LoadOptions['format']>, string>;
+const formats = Object.entries(formatTexts);
 /** Where none is chosen: what the line for a shell says then, in words. */
 const unchosen = (plan: LoadPlan): string => {
   const named = new Set(plan.items.value.map(({ file }) => namedFormat(file.name)));

@@ -8,27 +8,34 @@ import { menuKeys } from './menu-keys.ts';
 import type { Format, Lake } from '../../../src/client/client.ts';
 import { bytes, faultText, visibleName } from '../text.ts';
 
+/** `oneType`: it holds rows of one type alone. */
 interface FormatText {
-  readonly format: Format;
   readonly name: string;
   readonly ending: string;
   readonly oneType?: true;
 }
-/** `oneType`: it holds rows of one type alone. */
-const formats: readonly FormatText[] = [
-  { format: 'json', name: 'JSON', ending: 'json' },
-  { format: 'ndjson', name: 'NDJSON', ending: 'ndjson' },
-  { format: 'csv', name: 'CSV', ending: 'csv', oneType: true },
-  { format: 'tsv', name: 'TSV', ending: 'tsv', oneType: true },
-  { format: 'parquet', name: 'Parquet', ending: 'parquet', oneType: true },
-  { format: 'arrows', name: 'Arrow stream', ending: 'arrows', oneType: true },
-  { format: 'sup', name: 'SUP', ending: 'sup' },
-  { format: 'jsup', name: 'JSUP', ending: 'jsup' },
-  { format: 'bsup', name: 'BSUP', ending: 'bsup' },
-  { format: 'csup', name: 'CSUP', ending: 'csup' },
-  { format: 'line', name: 'Lines', ending: 'txt' },
-  { format: 'zeek', name: 'Zeek', ending: 'log' },
-];
+interface FormatChoice extends FormatText {
+  readonly format: Format;
+}
+/** In the order of the menu. */
+const formatTexts: Readonly<Record<Format, FormatText>> = {
+  json: { name: 'JSON', ending: 'json' },
+  ndjson: { name: 'NDJSON', ending: 'ndjson' },
+  csv: { name: 'CSV', ending: 'csv', oneType: true },
+  tsv: { name: 'TSV', ending: 'tsv', oneType: true },
+  parquet: { name: 'Parquet', ending: 'parquet', oneType: true },
+  arrows: { name: 'Arrow stream', ending: 'arrows', oneType: true },
+  sup: { name: 'SUP', ending: 'sup' },
+  jsup: { name: 'JSUP', ending: 'jsup' },
+  bsup: { name: 'BSUP', ending: 'bsup' },
+  csup: { name: 'CSUP', ending: 'csup' },
+  line: { name: 'Lines', ending: 'txt' },
+  zeek: { name: 'Zeek', ending: 'log' },
+};
+const formats: readonly FormatChoice[] = (Object.keys(formatTexts) as Format[]).map((format) => ({
+  format,
+  ...formatTexts[format],
+}));
 
 type State =
   | { readonly kind: 'idle' }
@@ -39,7 +46,7 @@ type State =
 const download = signal<State>({ kind: 'idle' });
 const revokeMs = 60_000;
 
-const start = async (client: Lake, text: string, { format, name, ending }: FormatText): Promise<void> => {
+const start = async (client: Lake, text: string, { format, name, ending }: FormatChoice): Promise<void> => {
   const stop = new AbortController();
   const requestId = newId();
   download.value = { kind: 'busy', name, bytes: 0, stop };
