@@ -14,7 +14,7 @@ export const completion = (argv: readonly string[]): string => {
   const [shell = '', ...more] = argv;
   if (more.length > 0 || !Object.hasOwn(scripts, shell))
     throw new ConfigError(`lake completion takes the name of a shell: ${Object.keys(scripts).join(', ')}`);
-  return `${scripts[shell]!().join('\n')}\n`;
+  return `${scripts[shell]().join('\n')}\n`;
 };
 
 /** Options that name files or folders. */

@@ -17,5 +17,5 @@ const fieldOf = (value: Value | undefined, name: string): Value | undefined => {
   const { type, data } = value ? underValue(value) : { type: undefined, data: undefined };
   if (type?.kind !== 'record') return undefined;
   const at = type.fields.findIndex((field) => field.name === name);
-  return at < 0 ? undefined : { type: type.fields[at]!.type, data: (data as readonly Data[])[at]! };
+  return at < 0 ? undefined : { type: type.fields[at].type, data: (data as readonly Data[])[at] };
 };

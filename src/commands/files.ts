@@ -92,7 +92,7 @@ export class FileSources {
 
   /** Batches of a source, its inputs one after another. */
   async *scan(source: ResolvedSource): AsyncGenerator<Vector> {
-    for (const input of this.inputs[Number(source.handle)]!) yield* this.read(input);
+    for (const input of this.inputs[Number(source.handle)]) yield* this.read(input);
   }
 
   /** Opens what a row-dependent `from` names. */

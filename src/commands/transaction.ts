@@ -62,7 +62,7 @@ const targetOf = ({ values }: ParsedOptions): Service => {
   const { token, user: author, message: body, lake } = values as Readonly<Record<string, string>>;
   const note = { ...(author && { author }), ...(body && { body }) };
   return {
-    service: serviceOf(lake!),
+    service: serviceOf(lake),
     headers: {
       accept: 'application/json',
       ...(token && { authorization: `Bearer ${token}` }),
@@ -144,7 +144,7 @@ const transact = async (target: Service, parts: readonly Part[], io: CommandIo):
     });
     for (const warning of warningsOf(headers.get('warning'))) io.complain(`warning: ${warning}\n`);
     const { commits: made } = body as { readonly commits: readonly { readonly commit: string }[] };
-    const lines = made.map(({ commit }, i) => `${commit} ${parts[i]!.pool}@${parts[i]!.branch}\n`);
+    const lines = made.map(({ commit }, i) => `${commit} ${parts[i].pool}@${parts[i].branch}\n`);
     await io.write(Buffer.from(lines.join('')));
   } catch (problem) {
     // Where no answer came it may have been made.

@@ -6,7 +6,7 @@
  */
 export const warningsOf = (header: string | null): readonly string[] =>
   [...(header ?? '').matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text]) =>
-    decoded(text!.replace(/\\(.)/g, '$1')),
+    decoded(text.replace(/\\(.)/g, '$1')),
   );
 const decoded = (text: string): string =>
   text.replace(/(?:%[0-9A-F]{2})+/g, (bytes) => {

@@ -33,6 +33,6 @@ const parsed = (file: string, text: string): unknown => {
   try {
     return parse(text) as unknown;
   } catch (error) {
-    throw new ConfigError(`${file}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!}`);
+    throw new ConfigError(`${file}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1)[0]}`);
   }
 };

@@ -50,7 +50,7 @@ const optionLines = (row: OptionRow): readonly string[] => {
   ];
 };
 const entry = (name: string, what: string): readonly string[] => ['.TP', `.B ${name}`, text(what)];
-const sentence = (words: string): string => `${words[0]!.toUpperCase()}${words.slice(1)}.`;
+const sentence = (words: string): string => `${words[0].toUpperCase()}${words.slice(1)}.`;
 
 /** Text that is shown as it is: what groff would read as its own is written so that it does not (groff_char(7)). */
 const plain = (words: string): string => words.replaceAll('\\', '\\e').replaceAll('-', '\\-').replaceAll('"', '\\(dq');

@@ -103,7 +103,7 @@ export const parseOptions = (
   const rest: string[] = [];
   let help = false;
   for (let at = 0; at < argv.length; at++) {
-    const argument = argv[at]!;
+    const argument = argv[at];
     if (argument === '--') {
       rest.push(...argv.slice(at + 1));
       break;
@@ -123,7 +123,7 @@ export const parseOptions = (
     if (text === undefined && row.type === 'switch') text = 'true';
     if (text === undefined) {
       if (++at >= argv.length) throw new ConfigError(`option -${name} needs a value`);
-      text = argv[at]!;
+      text = argv[at];
     }
     given.add(name);
     if (row.type === 'list') {
@@ -240,7 +240,7 @@ const byteUnits: Readonly<Record<string, number>> = {
 /** Bytes of `64KiB`, `256MB`, `1.5GiB`, `100`; undefined if the text is none. */
 export const parseBytes = (text: string): number | undefined => {
   const parts = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
-  const unit = parts ? byteUnits[parts[2]!.toLowerCase()] : undefined;
+  const unit = parts ? byteUnits[parts[2].toLowerCase()] : undefined;
   if (!parts || unit === undefined) return undefined;
   const given = Number(parts[1]) * unit;
   const n = Math.round(given);
@@ -255,7 +255,7 @@ export const parseDurationMs = (text: string): number | undefined => {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(text)) return undefined;
   let total = 0;
   for (const [, count, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g))
-    total += Number(count) * durationUnits[unit!]!;
+    total += Number(count) * durationUnits[unit];
   return total;
 };
 /** `5s` of 5000: whole milliseconds in the greatest unit that takes them whole. */
@@ -269,5 +269,5 @@ export const parseAddress = (text: string): Address | undefined => {
   const parts = /^(?:\[([0-9a-f:.%a-z]+)\]|([^:[\]\s]*)):(\d{1,5})$/i.exec(text);
   const port = parts ? Number(parts[3]) : NaN;
   if (!parts || !(port <= 65535)) return undefined;
-  return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : parts[2]!), port };
+  return { host: parts[1] ?? (parts[2] === '' ? '0.0.0.0' : parts[2]), port };
 };

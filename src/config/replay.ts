@@ -19,9 +19,9 @@ export const parseReplay = (argv: readonly string[]): ReplayConfig | HelpRequest
   for (let rest = argv; ; ) {
     const parsed = parseOptions(replayOptions, rest);
     if (parsed.help) return { help: optionsText('replay', replayOptions) };
-    for (const name of parsed.given) values[name] = parsed.values[name]!;
+    for (const name of parsed.given) values[name] = parsed.values[name];
     if (parsed.rest.length === 0) break;
-    files.push(parsed.rest[0]!);
+    files.push(parsed.rest[0]);
     rest = parsed.rest.slice(1);
   }
   if (files.length === 0) throw new ConfigError('lake replay needs a recording or a scenario');

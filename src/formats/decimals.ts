@@ -104,7 +104,7 @@ const decimalsOf = (
   const long: number[] = [];
   const texts: string[] = [];
   for (let i = 0; i < integers.length; i++) {
-    const x = integers[i]!;
+    const x = integers[i];
     const size = Math.abs(x);
     if (isExact && size < wholeMax) {
       integers[i] = scale < 0 ? x * by : x / by;
@@ -131,7 +131,7 @@ const named = (name: string, values: Float64Array, long: readonly number[], text
   const tags = new Uint32Array(values.length).fill(1 - type.members.indexOf(longDecimalType));
   const slots = Uint32Array.from(values, (_, i) => i);
   long.forEach((row, k) => {
-    tags[row] = 1 - tags[row]!;
+    tags[row] = 1 - tags[row];
     slots[row] = k;
   });
   const members = type.members.map((m) => (m === longDecimalType ? longDecimals(texts) : floats));
@@ -166,7 +166,7 @@ const mapped = (t: Type, of: (t: Type) => Type): Type => {
     case 'union': {
       const isDecimal = decimalAmong(t.members) !== undefined;
       const members = isDecimal ? t.members.filter((m) => m !== longDecimalType) : t.members.map(of);
-      return members.length === 1 ? members[0]! : unionType(members);
+      return members.length === 1 ? members[0] : unionType(members);
     }
     default:
       return t;
@@ -185,7 +185,7 @@ export const alikeDecimals = (parts: readonly Vector[]): readonly Vector[] => {
 
 /** Decimals of integers of 32 bits. */
 export const decimalsOf32 = (type: DecimalType, values: Int32Array, lost?: Losses): Vector =>
-  decimalsOf(type, Float64Array.from(values), (i) => BigInt(values[i]!), lost);
+  decimalsOf(type, Float64Array.from(values), (i) => BigInt(values[i]), lost);
 
 /** Decimals of integers of 64 bits. */
 export const decimalsOf64 = (
@@ -195,7 +195,7 @@ export const decimalsOf64 = (
 ): Vector => {
   const integers =
     values instanceof Float64Array ? Float64Array.from(values) : Float64Array.from(values as BigInt64Array, Number);
-  return decimalsOf(type, integers, (i) => BigInt(values[i]!), lost);
+  return decimalsOf(type, integers, (i) => BigInt(values[i]), lost);
 };
 
 /**
@@ -203,16 +203,16 @@ export const decimalsOf64 = (
  * too long
  */
 export const decimalsOfRuns = (type: DecimalType, { offsets, bytes }: Runs, rows: number, lost?: Losses): Vector => {
-  const wide = (i: number): bigint => wideInteger(bytes, offsets[i]!, offsets[i + 1]!);
+  const wide = (i: number): bigint => wideInteger(bytes, offsets[i], offsets[i + 1]);
   const integers = new Float64Array(rows);
-  for (let i = 0; i < rows; i++) integers[i] = nearInteger(bytes, offsets[i]!, offsets[i + 1]!);
+  for (let i = 0; i < rows; i++) integers[i] = nearInteger(bytes, offsets[i], offsets[i + 1]);
   return decimalsOf(type, integers, wide, lost);
 };
 
 /** Decimals of integers of `words.length` times 64 bits, each as pairs of 32-bit words, the lowest pair first. */
 export const decimalsOfWords = (type: DecimalType, words: readonly Int32Array[], lost?: Losses): Vector => {
   const [low, ...others] = words;
-  const rows = low!.length >> 1;
+  const rows = low.length >> 1;
   const integers = new Float64Array(rows);
   const exact = (i: number): bigint =>
     words.reduceRight(
@@ -220,18 +220,18 @@ export const decimalsOfWords = (type: DecimalType, words: readonly Int32Array[],
       0n,
     );
   for (let i = 0; i < rows; i++) {
-    const high = low![i * 2 + 1]!;
+    const high = low[i * 2 + 1];
     const sign = high < 0 ? -1 : 0;
     const isNear =
       high < wordMax && high >= -wordMax && others.every((pairs) => pairs[i * 2] === sign && pairs[i * 2 + 1] === sign);
-    integers[i] = isNear ? high * 2 ** 32 + (low![i * 2]! >>> 0) : Number(exact(i));
+    integers[i] = isNear ? high * 2 ** 32 + (low[i * 2] >>> 0) : Number(exact(i));
   }
   return decimalsOf(type, integers, exact, lost);
 };
 /** High words of integers that are floats in any case. */
 const wordMax = 2 ** 20;
 const pairAt = (pairs: Int32Array, i: number): bigint =>
-  (BigInt(pairs[i * 2 + 1]! >>> 0) << 32n) | BigInt(pairs[i * 2]! >>> 0);
+  (BigInt(pairs[i * 2 + 1] >>> 0) << 32n) | BigInt(pairs[i * 2] >>> 0);
 
 /** Whole numbers of the last place, as two halves of 64 bits where one of them needs more. */
 export interface Units {
@@ -287,22 +287,22 @@ const wideBytesMax = 64;
 const nearInteger = (bytes: Uint8Array, start: number, end: number): number => {
   const from = behindSign(bytes, start, end);
   if (end - from > nearBytesMax) return Number(wideInteger(bytes, from, end));
-  let x = end > from && bytes[from]! >= 0x80 ? -1 : 0;
-  for (let i = from; i < end; i++) x = x * 256 + bytes[i]!;
+  let x = end > from && bytes[from] >= 0x80 ? -1 : 0;
+  for (let i = from; i < end; i++) x = x * 256 + bytes[i];
   return x;
 };
 const wideInteger = (bytes: Uint8Array, start: number, end: number): bigint => {
   const from = behindSign(bytes, start, end);
   if (end - from > wideBytesMax) throw new BytesFault(`decimal of ${end - from} bytes`);
-  let x = end > from && bytes[from]! >= 0x80 ? -1n : 0n;
-  for (let i = from; i < end; i++) x = (x << 8n) | BigInt(bytes[i]!);
+  let x = end > from && bytes[from] >= 0x80 ? -1n : 0n;
+  for (let i = from; i < end; i++) x = (x << 8n) | BigInt(bytes[i]);
   return x;
 };
 /** The place behind bytes that only repeat the sign. */
 const behindSign = (bytes: Uint8Array, start: number, end: number): number => {
-  const sign = bytes[start]! >= 0x80 ? 0xff : 0;
+  const sign = bytes[start] >= 0x80 ? 0xff : 0;
   let from = start;
-  while (from + 1 < end && bytes[from] === sign && (bytes[from + 1]! ^ sign) < 0x80) from++;
+  while (from + 1 < end && bytes[from] === sign && (bytes[from + 1] ^ sign) < 0x80) from++;
   return from;
 };
 

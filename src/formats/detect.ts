@@ -46,7 +46,7 @@ export const detectFormat = async (
   const hint = await hintOf(ahead);
   throw new LakeError(
     'format-detection',
-    { complaints: names.map((name) => `\t${name}: ${complaints.get(name)!}`).join('\n') },
+    { complaints: names.map((name) => `\t${name}: ${complaints.get(name)}`).join('\n') },
     { ...(hint !== undefined && { details: { hint } }) },
   );
 };

@@ -58,12 +58,12 @@ const lookThrough = (v: Vector, at: Leaf['at']): { readonly values: Vector; read
     case 'selected':
       return lookThrough(
         v.base,
-        via((r) => v.index[r]!),
+        via((r) => v.index[r]),
       );
     case 'dictionary':
       return lookThrough(
         v.values,
-        via((r) => v.codes[r]!),
+        via((r) => v.codes[r]),
       );
     case 'constant':
       return lookThrough(

@@ -93,10 +93,10 @@ export class Layouts {
     const { next } = node;
     if (node.byBytes) return this.followMany(node, node.byBytes, bytes, start, end, decode);
     for (let i = 0; i < next.length; i++) {
-      const child = next[i]!;
+      const child = next[i];
       if (!sameBytes(child.bytes, bytes, start, end)) continue;
       if (i > 0) {
-        next[i] = next[0]!;
+        next[i] = next[0];
         next[0] = child;
       }
       return child;

@@ -24,7 +24,7 @@ export class LookAhead {
   async *peek(): AsyncGenerator<Uint8Array> {
     for (let i = 0; ; i++) {
       if (i === this.chunks.length && !(await this.pull())) return;
-      yield this.chunks[i]!;
+      yield this.chunks[i];
     }
   }
 

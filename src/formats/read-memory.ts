@@ -82,5 +82,5 @@ export const wholeBody = async (
     hold?.(chunk.length);
     chunks.push(chunk);
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+  return chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
 };

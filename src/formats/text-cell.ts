@@ -53,7 +53,7 @@ export const plainNumber = (bytes: Uint8Array, start: number, end: number): numb
   let digits = 0;
   let point = -1;
   for (; i < end; i++) {
-    const c = bytes[i]!;
+    const c = bytes[i];
     if (c >= 0x30 && c <= 0x39) {
       mantissa = mantissa * 10 + (c - 0x30);
       digits++;
@@ -61,7 +61,7 @@ export const plainNumber = (bytes: Uint8Array, start: number, end: number): numb
     else return NaN;
   }
   if (digits === 0 || digits > 15) return NaN;
-  const x = point < 0 ? mantissa : mantissa / exactPowers[end - point - 1]!;
+  const x = point < 0 ? mantissa : mantissa / exactPowers[end - point - 1];
   return negative ? -x : x;
 };
 
@@ -72,8 +72,7 @@ export const plainAddress = (bytes: Uint8Array, start: number, end: number): num
   for (let i = start; i < end; i++) {
     const first = i;
     let x = 0;
-    for (let c = bytes[i]!; i < end && c >= 0x30 && c <= 0x39 && i - first < 4; c = bytes[++i]!)
-      x = x * 10 + (c - 0x30);
+    for (let c = bytes[i]; i < end && c >= 0x30 && c <= 0x39 && i - first < 4; c = bytes[++i]) x = x * 10 + (c - 0x30);
     if (i === first || x > 255 || (bytes[first] === 0x30 && i - first > 1) || ++parts > 4) return -1;
     if (i < end && (bytes[i] !== 0x2e || i === end - 1)) return -1;
     address = address * 256 + x;

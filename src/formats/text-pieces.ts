@@ -16,7 +16,7 @@ export const pieceEnd = (bytes: Uint8Array, start: number, end: number, escapes:
   const least = start + pieceBytes;
   if (least >= end) return end;
   for (let i = start; i < end; ) {
-    const c = bytes[i]!;
+    const c = bytes[i];
     const escape = escapes && c === 0x5c;
     const coded = escape && bytes[i + 1] === 0x75;
     if (i >= least && c < 0x80 && !coded) return i;

@@ -33,7 +33,7 @@ class WholeCharacters {
 const wholeEnd = (bytes: Uint8Array): number => {
   const size = bytes.length;
   for (let i = size - 1; i >= 0 && i >= size - 3; i--) {
-    const b = bytes[i]!;
+    const b = bytes[i];
     if (b >= 0xc0) return i + (b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2) > size ? i : size;
     if (b < 0x80) return size;
   }
@@ -87,7 +87,7 @@ export const validText = (v: BytesVector): BytesVector => {
   const ends = new Uint32Array(length + 1);
   for (let i = 0; i < length; i++) {
     rows.push(validBytes(bytes.subarray(offsets[i], offsets[i + 1])));
-    ends[i + 1] = ends[i]! + rows[i]!.length;
+    ends[i + 1] = ends[i] + rows[i].length;
   }
   return { ...v, offsets: ends, bytes: Buffer.concat(rows) };
 };
@@ -96,8 +96,7 @@ const isValid = ({ offsets, bytes, length }: BytesVector): boolean => {
   if (isAscii(used)) return true;
   if (!isUtf8(used)) return false;
   // No row begins within a character.
-  for (let i = 1; i < length; i++)
-    if (offsets[i]! < offsets[i + 1]! && (bytes[offsets[i]!]! & 0xc0) === 0x80) return false;
+  for (let i = 1; i < length; i++) if (offsets[i] < offsets[i + 1] && (bytes[offsets[i]] & 0xc0) === 0x80) return false;
   return true;
 };
 
@@ -108,7 +107,7 @@ export async function* refusingText(input: AsyncIterable<Uint8Array>): AsyncGene
   const checked = (bytes: Uint8Array): Uint8Array => {
     const at = firstInvalid(bytes);
     line += linesOf(at < 0 ? bytes : bytes.subarray(0, at));
-    if (at >= 0) throw notUtf8(bytes[at]!, `line ${line}`);
+    if (at >= 0) throw notUtf8(bytes[at], `line ${line}`);
     return bytes;
   };
   for await (const chunk of input) {
@@ -178,7 +177,7 @@ const firstOf = (vectors: readonly Vector[]): number | undefined => {
 const invalidByte = ({ offsets, bytes, length }: BytesVector): number | undefined => {
   for (let i = 0; i < length; i++) {
     const at = firstInvalid(bytes.subarray(offsets[i], offsets[i + 1]));
-    if (at >= 0) return bytes[offsets[i]! + at];
+    if (at >= 0) return bytes[offsets[i] + at];
   }
   return undefined;
 };

@@ -122,7 +122,7 @@ class Reading {
   private async send(kept: KeptAnswer): Promise<unknown> {
     const { request, reply, response, service } = this.call;
     const { range: wanted, 'if-range': ifRange, 'if-match': ifMatch } = request.headers;
-    const tag = `"${this.key!}.${kept.tag}"`;
+    const tag = `"${this.key}.${kept.tag}"`;
     // The same rows may have come in another order before.
     if (ifMatch !== undefined && !hasTag(ifMatch, tag)) throw this.moved();
     reply.headers({ etag: tag, 'accept-ranges': 'bytes' });

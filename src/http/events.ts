@@ -333,7 +333,7 @@ const jsonText = ({
   if (kind === 'pool-commit') {
     const merged = child === undefined ? '' : `,"child":"${child}"`;
     const transaction = transactionId === undefined ? '' : `,"transaction_id":"0x${transactionId}"`;
-    return `{"commit_id":"0x${commitId!}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"${merged}${transaction}}`;
+    return `{"commit_id":"0x${commitId}","pool_id":"0x${poolId}","branch":"${branch}","parent":"${parent}"${merged}${transaction}}`;
   }
   return kind === 'branch-update' || kind === 'branch-delete'
     ? `{"pool_id":"0x${poolId}","branch":"${branch}"}`

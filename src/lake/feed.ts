@@ -67,7 +67,7 @@ export class Feed {
   private findOldest(): void {
     const keys = this.tables.keys('events');
     let from = keys.length;
-    for (this.oldest = this.counters.event + 1; from > 0 && idOfEventKey(keys[from - 1]!) === this.oldest - 1; from--)
+    for (this.oldest = this.counters.event + 1; from > 0 && idOfEventKey(keys[from - 1]) === this.oldest - 1; from--)
       this.oldest--;
     this.stale = keys.slice(0, from);
   }
@@ -168,7 +168,7 @@ export class Feed {
   }
   private tellDrawn(): void {
     let end = 0;
-    for (; end < this.drawn.length && this.drawn[end]!.event; end++);
+    for (; end < this.drawn.length && this.drawn[end].event; end++);
     for (const { id, event } of this.drawn.splice(0, end)) {
       this.published = id;
       for (const listener of this.listeners) this.tell(listener, event!);

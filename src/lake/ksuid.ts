@@ -91,7 +91,7 @@ export class IdDraws {
       last.writeUInt32BE(possible, 0);
       pool.copy(last, 4, at, at + 16);
       // The last second has to do for all ids to come.
-      if (possible === secondsMax) last[4]! &= 0x7f;
+      if (possible === secondsMax) last[4] &= 0x7f;
       this.isFirst = false;
     } else step(last, at);
     return last;
@@ -105,7 +105,7 @@ export class IdDraws {
 const step = (bytes: Buffer, random: number): void => {
   let carry = 1;
   for (let i = idBytes - 1, k = 0; i >= 0; i--, k++) {
-    const sum = bytes[i]! + carry + (k < stepBytes ? pool[random + k]! : 0);
+    const sum = bytes[i] + carry + (k < stepBytes ? pool[random + k] : 0);
     bytes[i] = sum & 0xff;
     carry = sum >> 8;
   }
@@ -144,14 +144,14 @@ const spell = (parts: number[]): string => {
   for (let at = spelled.length; at > 0; ) {
     let rest = 0;
     for (let i = 0; i < parts.length; i++) {
-      const value = rest * 65_536 + parts[i]!;
+      const value = rest * 65_536 + parts[i];
       const quotient = Math.floor(value / passDivisor);
       parts[i] = quotient;
       rest = value - quotient * passDivisor;
     }
     for (let i = 0; i < digitsPerPass; i++) {
       const next = Math.floor(rest / 62);
-      spelled[--at] = digitCodes[rest - next * 62]!;
+      spelled[--at] = digitCodes[rest - next * 62];
       rest = next;
     }
   }
@@ -160,7 +160,7 @@ const spell = (parts: number[]): string => {
 
 const partsOf = (id: Uint8Array): number[] => {
   const parts: number[] = [];
-  for (let i = 0; i < idBytes; i += 2) parts.push(id[i]! * 256 + id[i + 1]!);
+  for (let i = 0; i < idBytes; i += 2) parts.push(id[i] * 256 + id[i + 1]);
   return parts;
 };
 /** 27 characters of base 62, as in messages and error texts. */

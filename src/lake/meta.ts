@@ -128,7 +128,7 @@ const commitSources: { readonly [K in CommitMeta]: CommitPage } = {
     const rows: MetaRow[] = [];
     let position = Number(cursor ?? 0);
     for (; position < chain.length && rows.length < rowsPerPage; position++)
-      rows.push(...actions(pool, chain[chain.length - 1 - position]!));
+      rows.push(...actions(pool, chain[chain.length - 1 - position]));
     return { rows, ...(position < chain.length && { cursor: String(position) }) };
   },
 };

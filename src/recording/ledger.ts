@@ -95,7 +95,7 @@ export class Ledger {
         return;
       case 'transaction':
         for (const [i, part] of job.parts.entries())
-          this.commit(pool, job.id, { branch: branchOf(part), id: commits[i]! });
+          this.commit(pool, job.id, { branch: branchOf(part), id: commits[i] });
         return;
       default:
         this.commit(pool, job.id, { branch: branchOf(job), id: commit! });

@@ -62,7 +62,7 @@ export const parseScenario = (text: string, file: string): Scenario => {
   try {
     value = parse(text);
   } catch (cause) {
-    throw invalid(cause instanceof Error ? cause.message.split('\n')[0]! : 'it is no YAML', cause);
+    throw invalid(cause instanceof Error ? cause.message.split('\n')[0] : 'it is no YAML', cause);
   }
   const { why, machine, lake, steps } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof why !== 'string' || why === '') throw invalid('it does not say why');
@@ -173,7 +173,7 @@ export const playScenario = (scenario: MachineScenario, charts: typeof machines 
   const expected = expectedSteps(scenario);
   const reports: StepReport[] = [];
   for (const [i, step] of scenario.steps.entries()) {
-    const report = playStep(player, step, { label: `step ${i + 1}`, expected: expected[i]! });
+    const report = playStep(player, step, { label: `step ${i + 1}`, expected: expected[i] });
     reports.push(report);
     if (!report.found) break;
   }

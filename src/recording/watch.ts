@@ -313,7 +313,7 @@ const nestedLeaves = (value: Record<string, unknown>): readonly string[] =>
 
 /** The message of this event, which most often came last. */
 const takePending = (waiting: Pending[], event: RecordedEvent): Pending | undefined => {
-  if (waiting.length === 1 && waiting[0]!.event === event) return waiting.pop();
+  if (waiting.length === 1 && waiting[0].event === event) return waiting.pop();
   const at = waiting.findIndex((pending) => pending.event === event);
   return at < 0 ? undefined : waiting.splice(at, 1)[0];
 };

@@ -237,7 +237,7 @@ const QueryPlace = ({ shown }: { readonly shown: boolean }) => {
     asked.value = hash;
     if (route.peek().path[0] !== 'query') return;
     if (isStep) step(hash, key!);
-    else note(hash, key!);
+    else note(hash, key);
   };
   return (
     <div class="query-place" hidden={!shown}>

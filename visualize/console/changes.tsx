@@ -260,7 +260,7 @@ export const MakeBranch = ({
   const taken = [...branches(pool), ...tags(pool)].some((each) => each.name === name);
   const action = useAction(() => {
     onClose();
-    go(link(['pool', route.peek().path[1]!], { at: name }));
+    go(link(['pool', route.peek().path[1]], { at: name }));
   });
   const submit = (): void => {
     action.run(async () => {
@@ -329,7 +329,7 @@ export const DeleteBranch = ({ pool, branch, onClose }: ChangeProps) => {
   const [typed, setTyped] = useState('');
   const action = useAction(() => {
     onClose();
-    go(link(['pool', route.peek().path[1]!]));
+    go(link(['pool', route.peek().path[1]]));
   });
   const word = visible(branch, 60) === branch ? branch : 'delete';
   const submit = (): void => {

@@ -109,7 +109,7 @@ export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: Commi
   const active = useMemo(() => commits.findIndex((c) => c.id === chosen), [commits, chosen]);
   const height = rowRem * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const row = (index: number, { key, ...props }: RowProps) => {
-    const commit = commits[index]!;
+    const commit = commits[index];
     const names = tips.get(commit.id);
     const given = tagNames.get(commit.id);
     const merge = commit.parents.length > 1;
@@ -127,7 +127,7 @@ export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: Commi
         }}
       >
         <LanePiece
-          row={state!.lanes.rows[index]!}
+          row={state!.lanes.rows[index]}
           width={state!.lanes.width}
           height={height}
           merge={merge}
@@ -170,11 +170,11 @@ export const Commits = ({ pool, history, chosen, onChoose, onTravel, at }: Commi
       rowRem={rowRem}
       active={active}
       onActive={(i) => {
-        onChoose(commits[i]!.id);
+        onChoose(commits[i].id);
       }}
       onKey={(e) => {
         if (e.key !== 'Enter' || active < 0) return false;
-        onTravel(commits[active]!.id);
+        onTravel(commits[active].id);
         return true;
       }}
       onView={(_, end) => {

@@ -84,7 +84,7 @@ export const EventsPage = () => {
     if (to !== undefined) go(to);
   };
   const row = (index: number, { key, ...props }: RowProps) => {
-    const one = list[index]!;
+    const one = list[index];
     const { event } = one;
     const [seconds, milliseconds] = timeOf(one.ms);
     const name = event.view ?? poolNames.value.get(event.poolId);
@@ -120,7 +120,7 @@ export const EventsPage = () => {
       </div>
     );
   };
-  const target = active < 0 ? undefined : linkOf(list[active]!);
+  const target = active < 0 ? undefined : linkOf(list[active]);
   return (
     <section class="page fill" aria-labelledby="events-title">
       <header class="page-head">
@@ -176,7 +176,7 @@ export const EventsPage = () => {
           rowRem={2.25}
           active={active}
           onActive={(i) => {
-            chosen.value = list[i]!.n;
+            chosen.value = list[i].n;
           }}
           onKey={(e) => {
             if (e.key !== 'Enter' || active < 0) return false;

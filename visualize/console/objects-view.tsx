@@ -23,8 +23,8 @@ export const Objects = ({ pool, commit }: { readonly pool: PoolInfo; readonly co
   const largest = useMemo(() => objects.reduce((max, o) => Math.max(max, Number(o.size)), 1), [objects]);
   if (found.busy && objects.length === 0) return <Busy text="Reading the data objects…" />;
   const row = (index: number, { key, ...props }: RowProps) => {
-    const { id, min, max, count: records, size } = objects[index]!;
-    const { from, to } = axis.bars[index]!;
+    const { id, min, max, count: records, size } = objects[index];
+    const { from, to } = axis.bars[index];
     const low = keyText(min);
     const high = keyText(max);
     return (

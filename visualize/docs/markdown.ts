@@ -27,8 +27,8 @@ export const contentsOf = (markdown: string): readonly Contents[] => {
   for (const line of markdown.split('\n')) {
     const heading = /^## (.*)$/.exec(line);
     const entry = /^- \[(.*)\]\(([\w-]+\.md)\): (.*)$/.exec(line);
-    if (heading) group = heading[1]!;
-    if (entry) found.push({ group, title: entry[1]!, file: entry[2]!, text: entry[3]! });
+    if (heading) group = heading[1];
+    if (entry) found.push({ group, title: entry[1], file: entry[2], text: entry[3] });
   }
   return found;
 };
@@ -99,7 +99,7 @@ const htmlOf = (markdown: string, { name, taken, picture }: Rendering): string =
         const head = cells(token.header);
         const rows = token.rows.map((row) => {
           const [first, ...others] = cells(row);
-          const id = claim(`${section.replace(/s$/, '')}-${rowName(words(first!))}`);
+          const id = claim(`${section.replace(/s$/, '')}-${rowName(words(first))}`);
           return `<tr id="${id}" tabindex="-1"><th scope="row">${first}</th>${others.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
         });
         const top = head.some((cell) => cell !== '')
@@ -113,7 +113,7 @@ const htmlOf = (markdown: string, { name, taken, picture }: Rendering): string =
       link({ href, tokens }: Tokens.Link): string {
         const inner = this.parser.parseInline(tokens);
         const page = /^([\w-]+)\.md(?:#(.*))?$/.exec(href);
-        if (page) return `<a href="#${page[2] ?? nameOf(page[1]!)}">${inner}</a>`;
+        if (page) return `<a href="#${page[2] ?? nameOf(page[1])}">${inner}</a>`;
         // What is beside the code is not among the service's pages.
         return /^(?:https?:|#)/.test(href) ? `<a href="${escaped(href)}">${inner}</a>` : inner;
       },

@@ -155,7 +155,7 @@ const exampleText = (value: unknown): string => (typeof value === 'string' ? val
 /** Media types of a body, what JSON of it is, and examples. */
 export const Content = ({ content }: { readonly content: Readonly<Record<string, Media>> }) => {
   const types = Object.keys(content);
-  const shown = content['application/json'] ?? Object.values(content).find((media) => media.schema)!;
+  const shown = content['application/json'] ?? Object.values(content).find((media) => media.schema);
   const examples = Object.entries(content).flatMap(([type, media]) =>
     [
       ...Object.values(media.examples ?? {}),
@@ -196,7 +196,7 @@ export const AnswerRow = ({
 }) => {
   const errors = answer['x-errors'];
   return (
-    <details class={`answer s${status[0]!}`}>
+    <details class={`answer s${status[0]}`}>
       <summary>
         <span class="status mono">{status}</span>{' '}
         {answer.description
@@ -218,7 +218,7 @@ export const AnswerRow = ({
       {errors && (
         <ul class="errors">
           {errors.map((code) => {
-            const { kind, text } = document.components['x-errors'][code]!;
+            const { kind, text } = document.components['x-errors'][code];
             return (
               <li key={code}>
                 <code>{text}</code>{' '}

@@ -76,7 +76,7 @@ export const ActorTree = () => {
   const keyOf = (item: Item): string => (item.kind === 'branch' ? `group ${item.id}` : item.info.actor);
   const active = items.findIndex((item) => keyOf(item) === (at.value ?? chosen.value));
   const go = (index: number): void => {
-    const item = items[index]!;
+    const item = items[index];
     at.value = item.kind === 'branch' ? keyOf(item) : null;
     if (item.kind === 'actor') choose(item.info.actor);
   };
@@ -110,7 +110,7 @@ export const ActorTree = () => {
     return false;
   };
   const row = (index: number, props: RowProps) => {
-    const item = items[index]!;
+    const item = items[index];
     if (item.kind === 'branch') {
       return (
         <div

@@ -75,10 +75,10 @@ const play = (): void => {
   if (playing !== undefined || model.value !== live || live.cursor !== undefined) return;
   const steps = live.actors.get(chosen.value)?.steps ?? [];
   let at = steps.length;
-  while (at > 0 && steps[at - 1]!.n > played.value) at--;
+  while (at > 0 && steps[at - 1].n > played.value) at--;
   if (at === steps.length) return;
   // When more come than can be told apart, the newest is shown.
-  played.value = steps[steps.length - at > playMax ? steps.length - 1 : at]!.n;
+  played.value = steps[steps.length - at > playMax ? steps.length - 1 : at].n;
   playing = setTimeout(() => {
     playing = undefined;
     play();
@@ -163,7 +163,7 @@ export const backToLive = (): void => {
 /** Opens a scenario, or the files of one recording (a big one has several parts). */
 export const openFiles = async (files: readonly File[]): Promise<void> => {
   if (files.length === 0) return;
-  const name = files.map((f) => f.name).sort()[0]!;
+  const name = files.map((f) => f.name).sort()[0];
   try {
     const next = files.some((f) => isScenarioName(f.name)) ? await scenarioOf(files) : await recordingOf(files);
     next.seek(next.firstN);
@@ -199,14 +199,14 @@ const recordingOf = async (files: readonly File[]): Promise<Model> => {
 const scenarioBytesMax = 4 << 20;
 const scenarioOf = async ([file, ...more]: readonly File[]): Promise<Model> => {
   if (more.length > 0) throw new FileError('Open one scenario at a time.');
-  if (file!.size > scenarioBytesMax)
+  if (file.size > scenarioBytesMax)
     throw new FileError(
-      `This scenario has ${file!.size.toLocaleString('en-US')} bytes; this page takes ${scenarioBytesMax.toLocaleString('en-US')}.`,
+      `This scenario has ${file.size.toLocaleString('en-US')} bytes; this page takes ${scenarioBytesMax.toLocaleString('en-US')}.`,
     );
-  reading.value = `Reading ${file!.name}…`;
+  reading.value = `Reading ${file.name}…`;
   // It brings the reader of YAML along, which the live view does not need.
   const { readScenario } = await import('./scenario.ts');
-  return readScenario(await file!.text(), file!.name);
+  return readScenario(await file.text(), file.name);
 };
 
 /** By the part that their first lines tell. */

@@ -74,7 +74,7 @@ export const ChartView = () => {
   const nextZoom = (by: 1 | -1): void => {
     const now = zoom.value === 'fit' ? 1 : zoom.value;
     const at = zooms.findIndex((z) => z >= now);
-    zoom.value = zooms[Math.max(0, Math.min(zooms.length - 1, (at < 0 ? zooms.length - 1 : at) + by))]!;
+    zoom.value = zooms[Math.max(0, Math.min(zooms.length - 1, (at < 0 ? zooms.length - 1 : at) + by))];
   };
   const where = state === undefined ? 'not there at this moment' : `${ended ? 'ended in' : 'in'} ${state.join(', ')}`;
   return (
@@ -160,7 +160,7 @@ const ChartPicture = ({ chart, active, taken, pulse, zoom, label }: PictureProps
   const [room, setRoom] = useState({ width: 0, height: 0 });
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => {
-      setRoom({ width: entry!.contentRect.width, height: entry!.contentRect.height });
+      setRoom({ width: entry.contentRect.width, height: entry.contentRect.height });
     });
     observer.observe(box.current!);
     return () => {

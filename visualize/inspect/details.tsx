@@ -122,7 +122,7 @@ const Plot = ({
   const now = values.at(isLive.value && values.length > 1 ? -2 : -1) ?? 0;
   const first = isLive.value && samples.length > 0 ? samples.at(-1)!.ms - (width - 1) * 1000 : 0;
   const at = samples.map((s, i) => (isLive.value ? (s.ms - first) / 1000 : i));
-  const points = values.map((v, i) => `${at[i]!.toFixed(1)} ${(height - (v / most) * (height - 2)).toFixed(1)}`);
+  const points = values.map((v, i) => `${at[i].toFixed(1)} ${(height - (v / most) * (height - 2)).toFixed(1)}`);
   return (
     <figure class="plot">
       <figcaption>
@@ -138,7 +138,7 @@ const Plot = ({
           <>
             <path
               class="area"
-              d={`M${at[0]!.toFixed(1)} ${height}L${points.join('L')}L${at.at(-1)!.toFixed(1)} ${height}z`}
+              d={`M${at[0].toFixed(1)} ${height}L${points.join('L')}L${at.at(-1)!.toFixed(1)} ${height}z`}
             />
             <path class="curve" d={`M${points.join('L')}`} />
           </>

@@ -14,7 +14,7 @@ export const eventFields = (event: RecordedEvent): LiveFields => {
   const [first] = Array.isArray(jobs) ? (jobs as readonly unknown[]) : [];
   if (!isObject(first)) return fieldsOf(event);
   const group = jobFields(first);
-  return { ...((jobs as readonly unknown[]).length === 1 ? group : { kind: group['kind']! }), ...fieldsOf(event) };
+  return { ...((jobs as readonly unknown[]).length === 1 ? group : { kind: group['kind'] }), ...fieldsOf(event) };
 };
 const jobFields = ({ kind, ...job }: Readonly<Record<string, unknown>>): LiveFields => ({
   ...(typeof kind === 'string' && { kind }),

@@ -251,7 +251,7 @@ export class Model {
     let high = steps.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (steps[middle]!.n <= at) low = middle + 1;
+      if (steps[middle].n <= at) low = middle + 1;
       else high = middle;
     }
     return steps[low - 1];
@@ -306,7 +306,7 @@ export class Model {
     for (const step of this.steps) {
       const { done = 0, failed = 0, refused = 0 } = step.settled ?? {};
       inHand = Math.max(0, inHand + jobsTaken(step) - done - failed - refused);
-      const one = samples[Math.max(0, Math.min(samplesMax - 1, Math.floor((step.ms - first) / width)))]!;
+      const one = samples[Math.max(0, Math.min(samplesMax - 1, Math.floor((step.ms - first) / width)))];
       one.messages += 1000 / width;
       one.waiting = Math.max(one.waiting, inHand);
     }
@@ -336,7 +336,7 @@ export const labelOf = (info: ActorInfo): string => {
 export const eventLabel = (event: string): string => {
   const ended = /^xstate\.(done|error)\.actor\.(.*)$/.exec(event);
   if (ended)
-    return /^\d+\./.test(ended[2]!)
+    return /^\d+\./.test(ended[2])
       ? ended[1] === 'done'
         ? 'work is done'
         : 'work broke'
@@ -346,7 +346,7 @@ export const eventLabel = (event: string): string => {
   if (event === 'done') return 'work is done';
   if (event === 'broke') return 'work broke';
   const after = /^xstate\.after\.([^.]*)/.exec(event);
-  if (after) return `after: ${after[1]!}`;
+  if (after) return `after: ${after[1]}`;
   if (event === 'xstate.init') return 'starts';
   return event === 'xstate.stop' ? 'stopped' : event;
 };

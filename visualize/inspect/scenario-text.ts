@@ -39,5 +39,5 @@ export const scenarioSummary = ({ file, kind, steps, differing, notRun }: Scenar
   const count = `${steps} step${steps === 1 ? '' : 's'}`;
   if (kind === 'lake') return `${file}: ${count}, not run here.`;
   if (differing.length === 0) return `${file}: ${count}, all as expected.`;
-  return `${file}: ${differing.length} of ${count} ${differing.length === 1 ? 'differs' : 'differ'} from what was expected, the first is step ${differing[0]!}${notRun.length === 0 ? '' : `; not run from step ${notRun[0]!} on`}.`;
+  return `${file}: ${differing.length} of ${count} ${differing.length === 1 ? 'differs' : 'differ'} from what was expected, the first is step ${differing[0]}${notRun.length === 0 ? '' : `; not run from step ${notRun[0]} on`}.`;
 };

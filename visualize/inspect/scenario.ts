@@ -41,7 +41,7 @@ const noEvent = '-';
 const machineModel = (scenario: MachineScenario, file: string): Model => {
   const { machine, why, input } = scenario;
   const { start, reports, differences } = playScenario(scenario);
-  if (!start) throw new FileError(`The machine cannot begin with this input: ${String(differences[0]!.found)}.`);
+  if (!start) throw new FileError(`The machine cannot begin with this input: ${String(differences[0].found)}.`);
   const model = new Model(false);
   const id = isObject(input) && typeof input['poolId'] === 'string' ? input['poolId'] : '1';
   const actor = machine === 'lake' || machine === 'store' ? machine : `${machine}/${machine === 'pool' ? id : 1}`;
@@ -86,7 +86,7 @@ const machineModel = (scenario: MachineScenario, file: string): Model => {
         ...(step.event === undefined && { by: `${actor}:${work ?? 'time'}` }),
         ...(settled && { settled }),
       },
-      machineCheck(step, { number: i + 1, expected: expected[i]!, report }),
+      machineCheck(step, { number: i + 1, expected: expected[i], report }),
     );
   }
   model.scenario = { kind: 'machine', file, why, ...counted(model) };

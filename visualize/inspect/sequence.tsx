@@ -23,7 +23,7 @@ export const Sequence = () => {
   const box = useRef<HTMLDivElement>(null);
   const shown = shownSteps.value;
   let end = shown.length;
-  while (end > 0 && shown[end - 1]!.n > at) end--;
+  while (end > 0 && shown[end - 1].n > at) end--;
   const steps = shown.slice(Math.max(0, end - messagesMax), end);
   const [boxWidth, setBoxWidth] = useState(500);
   useEffect(() => {

@@ -44,7 +44,7 @@ export const Timeline = () => {
   let high = steps.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (steps[middle]!.n <= at) low = middle + 1;
+    if (steps[middle].n <= at) low = middle + 1;
     else high = middle;
   }
   const active = low - 1;
@@ -64,7 +64,7 @@ export const Timeline = () => {
     />
   );
   const row = (index: number, props: RowProps) => {
-    const step = steps[index]!;
+    const step = steps[index];
     const info = source.actors.get(step.actor);
     const end = endText(step);
     const bad = failedStep(step);
@@ -146,7 +146,7 @@ export const Timeline = () => {
             : 'No message passes the filter.'
         }
         onActive={(index) => {
-          seek(steps[index]!.n);
+          seek(steps[index].n);
         }}
       />
     </section>

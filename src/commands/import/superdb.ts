@@ -244,7 +244,7 @@ const fieldOf = (value: Value, name: string): Value | undefined => {
   if (type.kind !== 'record') return undefined;
   const at = type.fields.findIndex((field) => field.name === name);
   const data = (value.data as readonly (Data | undefined)[])[at];
-  return data === undefined ? undefined : { type: type.fields[at]!.type, data };
+  return data === undefined ? undefined : { type: type.fields[at].type, data };
 };
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 const idOf = (value: unknown, file: string): Id => {

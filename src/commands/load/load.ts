@@ -48,7 +48,7 @@ const sendAll = async (
   let next = 0;
   const work = async (): Promise<void> => {
     while (faults.length === 0 && next < inputs.length) {
-      const input = inputs[next++]!;
+      const input = inputs[next++];
       try {
         await report(await send(target, input, options, { io, line: lines.begin() }), input, io);
       } catch (problem) {
@@ -61,7 +61,7 @@ const sendAll = async (
   if (first === undefined) return;
   for (const fault of others) io.complain(`${messageOf(fault)}\n`);
   const left = inputs.length - next;
-  if (left > 0) io.complain(`${left} of ${inputs.length} inputs were not begun, the next is ${inputs[next]!.name}\n`);
+  if (left > 0) io.complain(`${left} of ${inputs.length} inputs were not begun, the next is ${inputs[next].name}\n`);
   throw first;
 };
 

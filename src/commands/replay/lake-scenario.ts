@@ -119,7 +119,7 @@ function* compareOutcome(stage: Stage, step: LakeStep, found: StepFound, name: s
   const inner = innerSteps(step);
   if (!inner) return;
   for (const [i, one] of inner.entries())
-    yield* compareOutcome(stage, one, found.inner![i]!, `${name}, ${i + 1} (${wordOf(one)})`);
+    yield* compareOutcome(stage, one, found.inner![i], `${name}, ${i + 1} (${wordOf(one)})`);
 }
 
 const looks: Readonly<Record<string, (stage: Stage, expected: unknown) => unknown>> = {

@@ -162,7 +162,7 @@ export class Stage {
     if (typeof step['as'] === 'string' && found.commit !== undefined) this.commits.set(step['as'], found.commit);
     const inner = (step['together'] ?? step['close']) as readonly LakeStep[] | undefined;
     inner?.forEach((one, i) => {
-      this.name(one, found.inner![i]!);
+      this.name(one, found.inner![i]);
     });
   }
   commit(name: string): Id {
@@ -178,7 +178,7 @@ export class Stage {
   /** `p@main` -> the pool and the branch's name. */
   place(text: string): { readonly pool: Pool; readonly branch: string } {
     const [name, branch = 'main'] = text.split('@');
-    return { pool: this.lake.pool(name!), branch };
+    return { pool: this.lake.pool(name), branch };
   }
   tip(place: string): string {
     try {
@@ -211,7 +211,7 @@ export class Stage {
     return this.events.map((event) => this.described(event));
   }
   private described({ kind, poolId, poolName, branch, tag, commitId }: Omit<LakeEvent, 'id'>): string {
-    if (kind.startsWith('view-')) return `${kind} ${poolName!}`;
+    if (kind.startsWith('view-')) return `${kind} ${poolName}`;
     const name = branch ?? tag;
     return `${kind} ${this.pools.get(poolId) ?? '?'}${name !== undefined ? `@${name}` : ''}${commitId !== undefined ? ` ${this.nameOf(commitId)}` : ''}`;
   }
@@ -230,11 +230,11 @@ export class Stage {
     // What came in a tick is written at its end.
     await nextTurn();
     return [...this.stream.text.matchAll(/^event: (.*)\ndata: (.*)\nid: \d+\n\n/gm)].map(([, kind, data]) => {
-      const fields = JSON.parse(data!) as Readonly<Record<string, string>>;
+      const fields = JSON.parse(data) as Readonly<Record<string, string>>;
       const { pool_id: pool, commit_id: commit, branch, tag } = fields;
       return this.described({
         kind: kind as LakeEvent['kind'],
-        poolId: pool!.slice(2),
+        poolId: pool.slice(2),
         ...(commit !== undefined && { commitId: commit.slice(2) }),
         ...(branch !== undefined && { branch }),
         ...(tag !== undefined && { tag }),

@@ -226,7 +226,7 @@ class LakeReplay {
       // The first commits of all pools share one.
       ids: [...new Set(drawn.map(({ commit }) => commit.id))],
       times: drawn.map(({ commit }) => commit.dateNs),
-      event: jobs[0]!.event,
+      event: jobs[0].event,
     });
     facts.length = 0;
     let made: readonly Id[] | undefined;
@@ -315,7 +315,7 @@ class LakeReplay {
     if (from.what === 'query')
       return Promise.all(
         line.objects.map(async (object, i) =>
-          this.placed({ ...described(object), inline: await this.body(from.bodies[i]!) }, object),
+          this.placed({ ...described(object), inline: await this.body(from.bodies[i]) }, object),
         ),
       );
     let found: readonly ObjectMeta[];

@@ -270,7 +270,7 @@ const takeGap = (
   { pool, end }: Ended,
 ): number | undefined => {
   const at = gaps.findIndex((gap) => gap.pool === pool && gap.seq < end);
-  return at < 0 ? undefined : gaps.splice(at, 1)[0]!.id;
+  return at < 0 ? undefined : gaps.splice(at, 1)[0].id;
 };
 
 const push = <T>(lists: Map<string, T[]>, key: string, item: T): void => {

@@ -95,12 +95,12 @@ const completeSource = async (partial: string, lake: LakeWords): Promise<Complet
   if (meta)
     return matching(
       partial,
-      poolMetas.map((name) => `${meta[1]!}:${name}`),
+      poolMetas.map((name) => `${meta[1]}:${name}`),
     );
   if (branch)
     return matching(
       partial,
-      (await lake.branches(unquoted(branch[1]!))).map((name) => `${branch[1]!}@${sourceName(name)}`),
+      (await lake.branches(unquoted(branch[1]))).map((name) => `${branch[1]}@${sourceName(name)}`),
     );
   const names = (await lake.tables()).map(sourceName);
   return matching(

@@ -52,7 +52,7 @@ const marked = (
   const lineEnd = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at);
   const column = Buffer.byteLength(text.slice(lineStart, at)) + 1;
   const line = before.split('\n').length + linesBefore;
-  const span = end < 0 ? '' : bytes.subarray(start, end).toString().split('\n')[0]!;
+  const span = end < 0 ? '' : bytes.subarray(start, end).toString().split('\n')[0];
   const shown = (part: string): string => harmless(part.replaceAll('\t', ' '));
   const mark = `${' '.repeat(textWidth(shown(text.slice(lineStart, at))))}${colors.red(end < 0 ? '^' : '~'.repeat(Math.max(1, textWidth(shown(span)))))}`;
   return [

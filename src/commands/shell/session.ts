@@ -121,9 +121,9 @@ export class ShellSession {
 
   private async command(text: string, signal: AbortSignal): Promise<Outcome> {
     const [, name, argument] = /^\s*\.(\w+)\s*([\s\S]*)$/.exec(text)!;
-    const command: ShellCommand | undefined = shellCommands.find((c) => c.name === name!.toLowerCase());
-    if (!command) throw new Error(`.${name!}: no such command (.help lists them)`);
-    return (await command.run(this, argument!.trim(), signal)) === 'quit' ? 'quit' : 'done';
+    const command: ShellCommand | undefined = shellCommands.find((c) => c.name === name.toLowerCase());
+    if (!command) throw new Error(`.${name}: no such command (.help lists them)`);
+    return (await command.run(this, argument.trim(), signal)) === 'quit' ? 'quit' : 'done';
   }
 }
 

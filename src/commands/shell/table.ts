@@ -55,8 +55,8 @@ export class TableText {
       const cells = cellsOf(valueAt(batch, row));
       if (!this.fits(cells)) out += this.begin(cells);
       cells.forEach(({ type, cell }, i) => {
-        if (type) this.columns[i]!.types.add(type);
-        this.columns[i]!.cells.push(cell);
+        if (type) this.columns[i].types.add(type);
+        this.columns[i].cells.push(cell);
       });
       if (++this.rows >= pageRows) out += this.flush();
     }
@@ -72,7 +72,7 @@ export class TableText {
   }
 
   private fits(cells: readonly NamedCell[]): boolean {
-    return cells.length === this.columns.length && cells.every(({ name }, i) => name === this.columns[i]!.name);
+    return cells.length === this.columns.length && cells.every(({ name }, i) => name === this.columns[i].name);
   }
 
   private begin(cells: readonly NamedCell[]): string {
@@ -90,8 +90,8 @@ export class TableText {
       lines.push(
         this.line(
           layout,
-          (column) => this.painted(column.cells[row]!),
-          (column) => column.cells[row]!.text,
+          (column) => this.painted(column.cells[row]),
+          (column) => column.cells[row].text,
         ),
       );
     for (const column of this.columns) column.cells.length = 0;
@@ -117,13 +117,13 @@ export class TableText {
     text: (column: Column) => string,
   ): string {
     const cells = widths.map((width, i) => {
-      const column = this.columns[i]!;
+      const column = this.columns[i];
       const own = text(column);
       const isLast = i === widths.length - 1;
       return paint(column)(
         this.options.width === Infinity && textWidth(own) > width
           ? own
-          : fitted(own, isLast && !right[i] ? Math.min(width, textWidth(own)) : width, right[i]!),
+          : fitted(own, isLast && !right[i] ? Math.min(width, textWidth(own)) : width, right[i]),
       );
     });
     return cells.join(gap);
@@ -198,10 +198,10 @@ const layoutOf = (columns: readonly Column[], width: number): Layout => {
   const total = (): number => widths.reduce((sum, w) => sum + w, gap.length * (widths.length - 1));
   while (width !== Infinity && total() > width) {
     const widest = widths.indexOf(Math.max(...widths));
-    if (widths[widest]! <= columnWidthMin) {
+    if (widths[widest] <= columnWidthMin) {
       if (widths.length === 1) break;
       widths.pop();
-    } else widths[widest]!--;
+    } else widths[widest]--;
   }
   return { widths, right, hidden: columns.length - widths.length };
 };

@@ -270,10 +270,10 @@ class BendingRows {
 /** What the first line that does not end within quotes ends with; undefined: none does. */
 const rowEnd = (bytes: Uint8Array, { dialect: { quote = '"' }, lineEnd }: Dialect): Buffer | undefined => {
   if (lineEnd === '\r') return Buffer.from(lineEnd);
-  const mark = quote === '' ? -1 : Buffer.from(quote)[0]!;
+  const mark = quote === '' ? -1 : Buffer.from(quote)[0];
   let isQuoted = false;
   for (let i = 0; i < bytes.length; i++) {
-    const c = bytes[i]!;
+    const c = bytes[i];
     if (c === mark) isQuoted = !isQuoted;
     else if (c === 0x0a && !isQuoted) return Buffer.from('\n');
     else if (c === 0x0d && !isQuoted && i + 1 < bytes.length) return Buffer.from(bytes[i + 1] === 0x0a ? '\r\n' : '\r');

@@ -28,12 +28,12 @@ export const cellPrinter = (v: Vector, out: TextOut, delimiter: number): CellPri
     case 'union': {
       const members = v.members.map(inside);
       const { tags, slots } = v;
-      return (row) => members[tags[row]!]!(slots[row]!);
+      return (row) => members[tags[row]](slots[row]);
     }
     case 'dynamic': {
       const parts = v.parts.map(inside);
       const { tags, slots } = v;
-      return (row) => parts[tags[row]!]!(slots[row]!);
+      return (row) => parts[tags[row]](slots[row]);
     }
     case 'constant': {
       const inner = inside(v.inner);
@@ -42,12 +42,12 @@ export const cellPrinter = (v: Vector, out: TextOut, delimiter: number): CellPri
     case 'dictionary': {
       const inner = inside(v.values);
       const { codes } = v;
-      return (row) => inner(codes[row]!);
+      return (row) => inner(codes[row]);
     }
     case 'selected': {
       const inner = inside(v.base);
       const { index } = v;
-      return (row) => inner(index[row]!);
+      return (row) => inner(index[row]);
     }
     default:
       return (row) => printCell(typeAt(v, row), dataAt(v, row), out, delimiter);
@@ -81,8 +81,8 @@ const numberCell = (v: NumberVector, out: TextOut): CellPrinter => {
     };
   }
   if (type === types.time) return timePrinter(values, out);
-  if (type === types.duration) return (row) => out.ascii(primitiveText(type, values[row]!));
-  return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
+  if (type === types.duration) return (row) => out.ascii(primitiveText(type, values[row]));
+  return values instanceof Float64Array ? (row) => out.integer(values[row]) : (row) => out.ascii(String(values[row]));
 };
 
 const bytesCell = (v: BytesVector, out: TextOut, delimiter: number): CellPrinter => {
@@ -94,7 +94,7 @@ const bytesCell = (v: BytesVector, out: TextOut, delimiter: number): CellPrinter
         : out.ascii(primitiveText(type, bytes.subarray(offsets[row], offsets[row + 1])));
   return (row) => {
     const start = out.length;
-    out.raw(bytes, offsets[row]!, offsets[row + 1]!);
+    out.raw(bytes, offsets[row], offsets[row + 1]);
     quoteFrom(out, start, delimiter);
   };
 };
@@ -108,10 +108,10 @@ export const quoteFrom = (out: TextOut, start: number, delimiter: number): void 
   const { bytes } = out;
   if (start === end) return;
   let quote =
-    (isSpaceStart(bytes[start]!) && behindSpaces(bytes, start, end) > start) ||
+    (isSpaceStart(bytes[start]) && behindSpaces(bytes, start, end) > start) ||
     (end - start === 2 && bytes[start] === 0x5c && bytes[start + 1] === 0x2e);
   for (let i = start; i < end && !quote; i++) {
-    const b = bytes[i]!;
+    const b = bytes[i];
     quote = b === delimiter || b === 0x22 || b === 0x0a || b === 0x0d;
   }
   if (!quote) return;

@@ -23,7 +23,7 @@ export const appendSpacedCell = (builder: Builder, bytes: Uint8Array, start: num
 
 /** Appends what is no string; false: it is one. Not for empty cells. */
 const appendTyped = (builder: Builder, bytes: Uint8Array, start: number, end: number): boolean => {
-  const c = bytes[start]!;
+  const c = bytes[start];
   // Digits, signs, points; letters of nan, inf, true, false.
   if (c <= 0x39 && (c >= 0x30 || c === 0x2d || c === 0x2b || c === 0x2e)) {
     const x = plainNumber(bytes, start, end);

@@ -83,7 +83,7 @@ export class Columns {
     const into = builder.record(this.#shapeOf(Math.max(record.length, wanted)));
     const { fields } = into;
     for (let i = 0; i < fields.length; i++)
-      if (!this.#appendCell(fields[i]!, record, i)) throw broken(this.#cellFault(record, i));
+      if (!this.#appendCell(fields[i], record, i)) throw broken(this.#cellFault(record, i));
     into.end();
   }
 
@@ -153,9 +153,9 @@ const wrapped = shapeOf([{ name: 'message' }, { name: 'line' }, { name: 'cells' 
 const strings = arrayType(types.string);
 const appendWrapped = (builder: Builder, record: readonly string[], fault: string, line: number): void => {
   const into = builder.error().record(wrapped);
-  into.fields[0]!.text(fault);
-  into.fields[1]!.number(types.int64, line);
-  into.fields[2]!.append({ type: strings, data: record });
+  into.fields[0].text(fault);
+  into.fields[1].number(types.int64, line);
+  into.fields[2].append({ type: strings, data: record });
   into.end();
 };
 

@@ -126,7 +126,7 @@ export const beginningOf = (bytes: Uint8Array, isWhole: boolean): Beginning | un
     'latin1',
   );
   const said = /^(?:\xef\xbb\xbf)?"?sep=([^\r\n"])"?\r?\n/i.exec(text);
-  if (said) return { delimiter: said[1]!, skipped: said[0].length };
+  if (said) return { delimiter: said[1], skipped: said[0].length };
   const { plain, open } = withoutQuoted(text);
   // A quote that nobody closes is text, or what it opens is cut off.
   const shown = isWhole || open < 0 ? undefined : shownBy(plain.slice(0, open), 'cell');

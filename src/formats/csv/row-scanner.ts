@@ -32,7 +32,7 @@ export class RowScanner {
   private readonly delimiterBytes: Uint8Array;
   constructor(delimiter: string) {
     this.delimiterBytes = Buffer.from(delimiter);
-    this.delimiter = this.delimiterBytes[0]!;
+    this.delimiter = this.delimiterBytes[0];
     this.width = this.delimiterBytes.length;
   }
 
@@ -107,9 +107,9 @@ export class RowScanner {
   }
 
   private isBlankLine(): boolean {
-    let at = this.starts[0]!;
-    while (at < this.ends[0]! && isBlank(this.bytes[at]!, this.delimiter)) at++;
-    return at === this.ends[0]!;
+    let at = this.starts[0];
+    while (at < this.ends[0] && isBlank(this.bytes[at], this.delimiter)) at++;
+    return at === this.ends[0];
   }
 
   /** Whether cell `i` has quotes. */
@@ -121,31 +121,31 @@ export class RowScanner {
   hasStrayQuote(): boolean {
     const { nextLine } = this;
     let found = false;
-    for (let i = 0; i < this.length && !found; i++) found = this.isQuoted(i) && !this.isInQuotes(i, this.ends[i]!);
+    for (let i = 0; i < this.length && !found; i++) found = this.isQuoted(i) && !this.isInQuotes(i, this.ends[i]);
     this.nextLine = nextLine;
     return found;
   }
   private isInQuotes(i: number, end: number): boolean {
-    const start = behindSpaces(this.bytes, this.starts[i]!, end);
+    const start = behindSpaces(this.bytes, this.starts[i], end);
     return this.bytes[start] === 0x22 && this.closing(start, end) === end - 1;
   }
   /** The end of cell `i` without white space before it. */
   private trimmedEnd(i: number): number {
-    let end = this.ends[i]!;
-    while (end > this.starts[i]! && this.bytes[end - 1]! <= 0x20) end--;
+    let end = this.ends[i];
+    while (end > this.starts[i] && this.bytes[end - 1] <= 0x20) end--;
     return end;
   }
 
   /** The bytes of cell `i` with its quotes undone. */
   cell(i: number): { readonly bytes: Uint8Array; readonly start: number; readonly end: number } {
-    const start = this.starts[i]!;
-    const end = this.ends[i]!;
+    const start = this.starts[i];
+    const end = this.ends[i];
     if (this.quoted[i] === 0) return { bytes: this.bytes, start, end };
     const out = new Uint8Array(end - start);
     let length = 0;
     let inside = false;
     for (let k = behindSpaces(this.bytes, start, end); k < end; k++) {
-      const c = this.bytes[k]!;
+      const c = this.bytes[k];
       if (c !== 0x22) out[length++] = c;
       else if (inside && this.bytes[k + 1] === 0x22 && k + 1 < end) {
         out[length++] = c;
@@ -164,11 +164,11 @@ export class RowScanner {
     this.length = 0;
     this.plain = true;
     for (;;) {
-      if (trims && isSpaceStart(bytes[i]!)) i = behindSpaces(bytes, i, end, delimiter);
+      if (trims && isSpaceStart(bytes[i])) i = behindSpaces(bytes, i, end, delimiter);
       const start = i;
       let quotes = 0;
-      let c = bytes[i]!;
-      for (; i < end && (c !== delimiter || (width > 1 && !this.isDelimited(i, end))) && c !== 0x0a; c = bytes[++i]!) {
+      let c = bytes[i];
+      for (; i < end && (c !== delimiter || (width > 1 && !this.isDelimited(i, end))) && c !== 0x0a; c = bytes[++i]) {
         if (c !== 0x22) continue;
         quotes = 1;
         i = this.closing(i, end);
@@ -197,7 +197,7 @@ export class RowScanner {
   private closing(i: number, end: number): number {
     const { bytes } = this;
     for (let k = i + 1; k < end; k++) {
-      const c = bytes[k]!;
+      const c = bytes[k];
       if (c === 0x0a) this.nextLine++;
       else if (c === 0x22) {
         if (bytes[k + 1] !== 0x22) return k;

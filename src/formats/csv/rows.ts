@@ -178,7 +178,7 @@ const unquotedCut = (bytes: Uint8Array, length: number): number => {
   let last = first === 0 ? 0 : lineCut(bytes, first);
   let inside = false;
   for (let i = first; i < length; i++) {
-    const c = bytes[i]!;
+    const c = bytes[i];
     if (c === 0x22) inside = !inside;
     else if (c === 0x0a && !inside) last = i + 1;
   }
@@ -259,11 +259,11 @@ class Rows {
     const record = builder.beginRecord(this.tag);
     const { fields } = record;
     for (let i = 0; i < fields.length; i++) {
-      if (row.plain) appendCell(fields[i]!, row.bytes, row.starts[i]!, row.ends[i]!);
+      if (row.plain) appendCell(fields[i], row.bytes, row.starts[i], row.ends[i]);
       else {
         const { bytes, start, end } = row.cell(i);
-        if (row.isQuoted(i) && isSpaceStart(bytes[start]!)) appendSpacedCell(fields[i]!, bytes, start, end);
-        else appendCell(fields[i]!, bytes, start, end);
+        if (row.isQuoted(i) && isSpaceStart(bytes[start])) appendSpacedCell(fields[i], bytes, start, end);
+        else appendCell(fields[i], bytes, start, end);
       }
     }
     record.end();

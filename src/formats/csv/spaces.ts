@@ -10,7 +10,7 @@ export const isSpaceStart = (c: number): boolean => c <= 0x20 || c >= 0xc2;
 export const behindSpaces = (bytes: Uint8Array, i: number, end: number, delimiter?: number): number => {
   let at = i;
   while (at < end) {
-    const c = bytes[at]!;
+    const c = bytes[at];
     if (c === delimiter || c === 0x0a || c === 0x0d) break;
     const size = c <= 0x20 ? (c === 0x20 || (c >= 9 && c <= 13) ? 1 : 0) : wideSpace(bytes, at);
     if (size === 0 || at + size > end) break;
@@ -24,8 +24,8 @@ export const behindSpaces = (bytes: Uint8Array, i: number, end: number, delimite
  * U+205F, U+3000.
  */
 const wideSpace = (bytes: Uint8Array, i: number): number => {
-  const b = bytes[i + 1]!;
-  const c = bytes[i + 2]!;
+  const b = bytes[i + 1];
+  const c = bytes[i + 2];
   switch (bytes[i]) {
     case 0xc2:
       return b === 0x85 || b === 0xa0 ? 2 : 0;

@@ -43,12 +43,12 @@ class CsvRows {
       case 'dynamic': {
         const parts = v.parts.map((p) => this.printer(p));
         const { tags, slots } = v;
-        return (row) => parts[tags[row]!]!(slots[row]!);
+        return (row) => parts[tags[row]](slots[row]);
       }
       case 'selected': {
         const base = this.printer(v.base);
         const { index } = v;
-        return (row) => base(index[row]!);
+        return (row) => base(index[row]);
       }
       default:
         return this.valuePrinter(v);
@@ -69,8 +69,8 @@ class CsvRows {
       }
       for (let i = 0; i < cells.length; i++) {
         if (i > 0) out.byte(delimiter);
-        const r = leaves[i]!.at(row);
-        if (r >= 0) cells[i]!(r);
+        const r = leaves[i].at(row);
+        if (r >= 0) cells[i](r);
       }
       out.byte(0x0a);
     };

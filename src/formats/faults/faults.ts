@@ -67,8 +67,8 @@ export class Faults {
     this.#tell(record);
     if (this.#rule === 'skip') return;
     const into = batches.begin().error().record(wrapped);
-    into.fields[0]!.text(record.error);
-    appendText(into.fields[1]!, record.raw, 0, record.raw.length);
+    into.fields[0].text(record.error);
+    appendText(into.fields[1], record.raw, 0, record.raw.length);
     into.end();
     batches.end(record.raw.length + record.error.length);
   }

@@ -65,11 +65,7 @@ export class FaultyValues {
   ): Promise<LinePlace> {
     const window = this.#window;
     let { lines, lineStart } = place;
-    for (
-      let c = window.bytes[window.start]!;
-      window.start < window.end && isSpace(c);
-      c = window.bytes[window.start]!
-    ) {
+    for (let c = window.bytes[window.start]; window.start < window.end && isSpace(c); c = window.bytes[window.start]) {
       window.start++;
       if (c !== newline) continue;
       lines++;
@@ -127,7 +123,7 @@ export class FaultyValues {
   }
 }
 
-const byteAt = ({ bytes, start }: ByteWindow, at: number): number => bytes[start + at]!;
+const byteAt = ({ bytes, start }: ByteWindow, at: number): number => bytes[start + at];
 const breaksOf = (bytes: Uint8Array, start: number, end: number): number => {
   let breaks = 0;
   for (let at = bytes.indexOf(newline, start); at >= 0 && at < end; at = bytes.indexOf(newline, at + 1)) breaks++;

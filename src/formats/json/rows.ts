@@ -55,7 +55,7 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
     case 'union': {
       const members = v.members.map((m) => jsonRowPrinter(m, out, c));
       const { tags, slots } = v;
-      return (row) => members[tags[row]!]!(slots[row]!);
+      return (row) => members[tags[row]](slots[row]);
     }
     case 'error': {
       const inner = jsonRowPrinter(v.inner, out, c);
@@ -72,7 +72,7 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
     case 'dynamic': {
       const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length)));
       const { tags, slots } = v;
-      return (row) => parts[tags[row]!]!(slots[row]!);
+      return (row) => parts[tags[row]](slots[row]);
     }
     case 'constant': {
       const inner = jsonRowPrinter(v.inner, out, c);
@@ -81,12 +81,12 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
     case 'dictionary': {
       const inner = jsonRowPrinter(v.values, out, c);
       const { codes } = v;
-      return (row) => inner(codes[row]!);
+      return (row) => inner(codes[row]);
     }
     case 'selected': {
       const inner = jsonRowPrinter(v.base, out, c, rows);
       const { index } = v;
-      return (row) => inner(index[row]!);
+      return (row) => inner(index[row]);
     }
     case 'map':
     case 'type':
@@ -106,7 +106,7 @@ const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
         if (!out.decimal(x)) out.ascii(jsonFloatText(x));
       };
     case types.duration:
-      return (row) => out.ascii(`"${durationText(values[row]!)}"`);
+      return (row) => out.ascii(`"${durationText(values[row])}"`);
     case types.time: {
       const time = timePrinter(values, out);
       return (row) => {
@@ -116,7 +116,7 @@ const numberPrinter = (v: NumberVector, out: TextOut): RowPrinter => {
       };
     }
   }
-  return values instanceof Float64Array ? (row) => out.integer(values[row]!) : (row) => out.ascii(String(values[row]!));
+  return values instanceof Float64Array ? (row) => out.integer(values[row]) : (row) => out.ascii(String(values[row]));
 };
 
 const escapes = escapeTable('"\\', true);
@@ -126,10 +126,10 @@ const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
   const { bytes, offsets, type } = v;
   if (type === types.string) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return (row) => quotedRun(out, bytes, view, offsets[row]!, offsets[row + 1]!, escapes);
+    return (row) => quotedRun(out, bytes, view, offsets[row], offsets[row + 1], escapes);
   }
   const text = type === types.ip ? ipText : type === types.net ? netText : bytesText;
-  return (row) => out.ascii(`"${text(bytes.subarray(offsets[row]!, offsets[row + 1]!))}"`);
+  return (row) => out.ascii(`"${text(bytes.subarray(offsets[row], offsets[row + 1]))}"`);
 };
 
 const recordPrinter = (v: RecordVector, out: TextOut, c: JsonContext, rows: number): RowPrinter => {
@@ -156,9 +156,9 @@ const listPrinter = (v: ListVector, out: TextOut, c: JsonContext): RowPrinter =>
   const { offsets } = v;
   return (row) => {
     out.byte(0x5b);
-    for (let i = offsets[row]!; i < offsets[row + 1]!; i++) {
+    for (let i = offsets[row]; i < offsets[row + 1]; i++) {
       checkStopAt(i);
-      if (i > offsets[row]!) out.byte(0x2c);
+      if (i > offsets[row]) out.byte(0x2c);
       items(i);
     }
     out.byte(0x5d);

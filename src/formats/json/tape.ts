@@ -189,16 +189,16 @@ export class JsonTape {
   }
 
   start(i: number): number {
-    return this.words[i * 2]!;
+    return this.words[i * 2];
   }
   end(i: number): number {
-    return this.words[i * 2 + 1]!;
+    return this.words[i * 2 + 1];
   }
   formAt(i: number): Form {
-    return this.forms[this.words[i * 2]!]!;
+    return this.forms[this.words[i * 2]];
   }
   arrayAt(i: number): ArrayType {
-    return this.arrayTypes[this.words[i * 2]!]!;
+    return this.arrayTypes[this.words[i * 2]];
   }
   /** The type of entry `i`, which is inside of an array. */
   typeAt(i: number): Type {
@@ -329,7 +329,7 @@ export class JsonTape {
   private space(): void {
     const { bytes } = this;
     let i = this.at;
-    for (let c = bytes[i]!; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i]!)
+    for (let c = bytes[i]; c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09; c = bytes[++i])
       if (c === 0x0a) this.newLine(i);
     this.at = i;
   }
@@ -340,7 +340,7 @@ export class JsonTape {
   /** The byte here; a value that the end of the window cuts stops at once. */
   private byte(): number {
     if (this.at >= this.bound) this.stop();
-    return this.bytes[this.at]!;
+    return this.bytes[this.at];
   }
   private stop(): never {
     if (!this.final) throw cut;
@@ -349,12 +349,12 @@ export class JsonTape {
   private unexpected(where: string): never {
     if (this.at >= this.bound) this.stop();
     // All of the character is to be shown, also where the window ends amid it.
-    if (!this.final && this.at + characterBytes(this.bytes[this.at]!) > this.bound) throw cut;
+    if (!this.final && this.at + characterBytes(this.bytes[this.at]) > this.bound) throw cut;
     throw new JsonFault(`invalid character ${quoted(this.bytes, this.at, this.bound)} ${where}`);
   }
 
   private value(node: KeyNode): void {
-    const c = this.bytes[this.at]!;
+    const c = this.bytes[this.at];
     if (c === 0x22) this.text();
     else if (c === 0x2d || (c >= 0x30 && c <= 0x39)) this.number();
     else if (c === 0x7b) this.object(node);
@@ -398,13 +398,13 @@ export class JsonTape {
   private string(): boolean {
     const { bytes } = this;
     let i = this.at + 1;
-    while (textClass[bytes[i]!] === 0) i++;
+    while (textClass[bytes[i]] === 0) i++;
     if (bytes[i] === 0x22) {
       this.at = i + 1;
       return false;
     }
     for (;;) {
-      const c = bytes[i]!;
+      const c = bytes[i];
       if (textClass[c] !== 1) i++;
       else if (c === 0x22) break;
       else if (c === 0x5c) i = this.escape(i);
@@ -427,7 +427,7 @@ export class JsonTape {
     }
     for (this.at = i + 2; this.at < i + 6; this.at++) {
       const h = this.byte() | 0x20;
-      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x61 && h <= 0x66)) || this.bytes[this.at]! < 0x30)
+      if (!((h >= 0x30 && h <= 0x39) || (h >= 0x61 && h <= 0x66)) || this.bytes[this.at] < 0x30)
         this.unexpected('in \\u hexadecimal character escape');
     }
     return i + 6;
@@ -443,8 +443,8 @@ export class JsonTape {
     const negative = bytes[i] === 0x2d;
     if (negative) i++;
     const whole = i;
-    let c = bytes[i]!;
-    for (; c >= 0x30 && c <= 0x39; c = bytes[++i]!) mantissa = mantissa * 10 + (c - 0x30);
+    let c = bytes[i];
+    for (; c >= 0x30 && c <= 0x39; c = bytes[++i]) mantissa = mantissa * 10 + (c - 0x30);
     digits = i - whole;
     this.at = i;
     if (digits === 0) this.unexpected('in numeric literal');
@@ -464,7 +464,7 @@ export class JsonTape {
     }
     if (c === 0x2e) {
       const point = i;
-      for (c = bytes[++i]!; c >= 0x30 && c <= 0x39; c = bytes[++i]!) mantissa = mantissa * 10 + (c - 0x30);
+      for (c = bytes[++i]; c >= 0x30 && c <= 0x39; c = bytes[++i]) mantissa = mantissa * 10 + (c - 0x30);
       fraction = i - point - 1;
       this.at = i;
       if (fraction === 0) this.unexpected('after decimal point in numeric literal');
@@ -472,16 +472,16 @@ export class JsonTape {
     let exact = digits + fraction <= 15 && fraction <= 22;
     if (c === 0x65 || c === 0x45) {
       exact = false;
-      c = bytes[++i]!;
-      if (c === 0x2b || c === 0x2d) c = bytes[++i]!;
+      c = bytes[++i];
+      if (c === 0x2b || c === 0x2d) c = bytes[++i];
       const first = i;
-      while (c >= 0x30 && c <= 0x39) c = bytes[++i]!;
+      while (c >= 0x30 && c <= 0x39) c = bytes[++i];
       this.at = i;
       if (i === first) this.unexpected('in exponent of numeric literal');
     }
     this.at = i;
     if (i >= this.bound && !this.final) throw cut;
-    const x = exact ? mantissa / exactPowers[fraction]! : Math.abs(Number(ascii(bytes, start, i)));
+    const x = exact ? mantissa / exactPowers[fraction] : Math.abs(Number(ascii(bytes, start, i)));
     if (x === Infinity) this.outOfRange(start, i);
     if (this.lost && !exact && (digits + fraction > digitsAlways || x === 0)) this.lookAt(start, i, whole);
     this.numberEntry(kind.float, negative ? -x : x);
@@ -531,7 +531,7 @@ export class JsonTape {
       for (;;) {
         const first = this.length;
         this.value(node);
-        const k = this.kinds[first]!;
+        const k = this.kinds[first];
         elementKinds |= 1 << k;
         if (k >= kind.array || k === kind.wholeLong) {
           const type = this.typeAt(first);
@@ -603,23 +603,23 @@ export class JsonTape {
     let same = known !== undefined;
     let at = me + 1;
     for (let k = 0; k < names.length; k++) {
-      const child = children ? children[layout.sources![k]!]! : at;
+      const child = children ? children[layout.sources[k]] : at;
       const type = this.typeAt(child);
       if (!children) at = this.behind(at);
       if (same && known!.fieldTypes[k] === type) continue;
-      if (same) for (let n = 0; n < k; n++) fieldTypes.push(known!.fieldTypes[n]!);
+      if (same) for (let n = 0; n < k; n++) fieldTypes.push(known!.fieldTypes[n]);
       same = false;
       fieldTypes.push(type);
     }
     if (same) return known!;
-    const form = { layout, type: recordType(names.map((name, k) => ({ name, type: fieldTypes[k]! }))), fieldTypes };
+    const form = { layout, type: recordType(names.map((name, k) => ({ name, type: fieldTypes[k] }))), fieldTypes };
     this.typed.set(layout, form);
     return form;
   }
 
   /** Behind entry `i` and what is in it. */
   behind(i: number): number {
-    return this.kinds[i]! >= kind.array ? this.end(i) : i + 1;
+    return this.kinds[i] >= kind.array ? this.end(i) : i + 1;
   }
   /** The entries of an object's values; `to`: behind them. */
   childrenOf(i: number, to = this.length): number[] {
@@ -662,7 +662,7 @@ export class JsonTape {
       i = this.at;
     }
     this.at = i + 1;
-    const c = bytes[i + 1]!;
+    const c = bytes[i + 1];
     if (c <= 0x20) this.space();
     return found;
   }
@@ -692,7 +692,7 @@ const latin1 = (bytes: Uint8Array, start: number, end: number): string =>
 const ascii = (bytes: Uint8Array, start: number, end: number): string => {
   if (end - start > 24) return latin1(bytes, start, end);
   let text = '';
-  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]!);
+  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i]);
   return text;
 };
 
@@ -711,12 +711,12 @@ const unescaped = (raw: string): string => JSON.parse(`"${raw}"`) as string;
 /** By its first byte. */
 const characterBytes = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
 const quoted = (bytes: Uint8Array, at: number, end: number): string => {
-  const c = bytes[at]!;
+  const c = bytes[at];
   if (c === 0x27) return `'\\''`;
   if (c === 0x22) return `'"'`;
   if (c === 0x0a) return `'\\n'`;
   if (c === 0x0d) return `'\\r'`;
   if (c === 0x09) return `'\\t'`;
   if (c < 0x20 || c === 0x7f) return `'\\x${c.toString(16).padStart(2, '0')}'`;
-  return `'${c < 0x80 ? String.fromCharCode(c) : [...decoder.decode(bytes.subarray(at, Math.min(end, at + 4)))][0]!}'`;
+  return `'${c < 0x80 ? String.fromCharCode(c) : [...decoder.decode(bytes.subarray(at, Math.min(end, at + 4)))][0]}'`;
 };

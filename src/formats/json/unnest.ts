@@ -55,7 +55,7 @@ class ArrayScan {
   /** Rewrites bytes in place. */
   rewrite(bytes: Uint8Array): void {
     for (let i = 0; i < bytes.length; i++) {
-      const byte = bytes[i]!;
+      const byte = bytes[i];
       if (this.isArray === false) return;
       if (byte === newline) this.line++;
       if (this.inText) this.text(byte);

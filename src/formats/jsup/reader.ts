@@ -86,7 +86,7 @@ const valueBytes = 100;
 const costOf = (bytes: Uint8Array, start: number, end: number): number => {
   let marks = 0;
   for (let i = start; i < end; i++) {
-    const c = bytes[i]!;
+    const c = bytes[i];
     if (c === 0x2c || c === 0x5b || c === 0x7b) marks++;
   }
   return marks * valueBytes + (end - start);

@@ -91,7 +91,7 @@ class TypeTable {
   /** The type object as JSON: a definition or a reference. */
   text(type: Type): string {
     if (type.kind === 'primitive') return `{"kind":"primitive","name":"${type.name}"}`;
-    if (this.defined.has(type)) return `{"kind":"ref","id":${this.ids.get(type)!}}`;
+    if (this.defined.has(type)) return `{"kind":"ref","id":${this.ids.get(type)}}`;
     const body = this.body(type);
     let id = this.ids.get(type);
     if (id === undefined) this.ids.set(type, (id = this.nextId++));

@@ -176,9 +176,9 @@ export class AnyValues {
     const { fields } = record;
     memory.holdParts();
     for (let k = 0; k < fields.length; k++) {
-      const entry = from + (sources ? sources[k]! : k);
+      const entry = from + (sources ? sources[k] : k);
       const place = entry * placesEach;
-      this.write(fields[k]!, this.places[place + 2]!, this.places[place + 3]!, nodes[entry]!, depth);
+      this.write(fields[k], this.places[place + 2], this.places[place + 3], nodes[entry], depth);
       if ((k & entriesMask) === entriesMask) memory.holdParts();
     }
     record.end();
@@ -186,8 +186,8 @@ export class AnyValues {
   }
   private follow(node: KeyNode, entry: number): KeyNode {
     const place = entry * placesEach;
-    this.keyStart = this.places[place]!;
-    this.keyEnd = this.places[place + 1]!;
+    this.keyStart = this.places[place];
+    this.keyEnd = this.places[place + 1];
     return this.layouts.follow(node, this.wire.bytes, this.keyStart, this.keyEnd, this.keyName);
   }
   private readonly keyName = (): { readonly name: string; readonly optional: boolean } => ({
@@ -362,8 +362,8 @@ export class AnyValues {
     const fields = new Map<string, Type>();
     for (let entry = from; entry < from + count; entry++) {
       const place = entry * placesEach;
-      const name = this.name(this.places[place]!, this.places[place + 1]!);
-      fields.set(name, this.typeOf(this.places[place + 2]!, this.places[place + 3]!, depth));
+      const name = this.name(this.places[place], this.places[place + 1]);
+      fields.set(name, this.typeOf(this.places[place + 2], this.places[place + 3], depth));
     }
     this.entries = from;
     return recordType(Array.from(fields, ([name, type]) => ({ name, type })));

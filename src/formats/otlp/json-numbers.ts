@@ -28,7 +28,7 @@ export const plainInteger = (tokens: JsonTokens, kind: Kind): boolean => {
   let low = 0;
   let high = 0;
   for (let at = first; at < end; at++) {
-    const digit = source[at]! - 0x30;
+    const digit = source[at] - 0x30;
     if (digit < 0 || digit > 9) return false;
     const lower = low * 10 + digit;
     const carry = Math.floor(lower / word);
@@ -82,7 +82,7 @@ export const plainFloat = ({ source, start, end }: JsonTokens): number | undefin
   let digits = 0;
   let decimals = -1;
   for (let at = isNegative ? start + 1 : start; at < end; at++) {
-    const byte = source[at]!;
+    const byte = source[at];
     if (byte === 0x2e) decimals = 0;
     else if (byte < 0x30 || byte > 0x39) return undefined;
     else {
@@ -92,7 +92,7 @@ export const plainFloat = ({ source, start, end }: JsonTokens): number | undefin
     }
   }
   if (decimals >= powers.length) return undefined;
-  const x = decimals > 0 ? digits / powers[decimals]! : digits;
+  const x = decimals > 0 ? digits / powers[decimals] : digits;
   return isNegative ? -x : x;
 };
 
@@ -105,7 +105,7 @@ for (let k = 0; k < 16; k++)
   nibbles[k.toString(16).charCodeAt(0)] = nibbles[k.toString(16).toUpperCase().charCodeAt(0)] = k;
 /** The byte that two hexadecimal digits are; above 255: they are none. */
 export const hexByte = (first: number, second: number): number => {
-  const high = nibbles[first]!;
-  const low = nibbles[second]!;
+  const high = nibbles[first];
+  const low = nibbles[second];
   return high === 0xff || low === 0xff ? 0x100 : (high << 4) | low;
 };

@@ -64,7 +64,7 @@ export class JsonTokens {
     this.start = at;
     this.escaped = false;
     for (;;) {
-      while (isPlain[bytes[at]!] === 1) at++;
+      while (isPlain[bytes[at]] === 1) at++;
       const b = bytes[at];
       if (b === 0x22) break;
       if (b !== 0x5c) {

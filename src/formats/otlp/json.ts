@@ -257,7 +257,7 @@ class WireWriter {
     const { out } = this;
     let at = this.length;
     out[at++] = end - start;
-    for (let i = start; i < end; i++) out[at++] = bytes[i]!;
+    for (let i = start; i < end; i++) out[at++] = bytes[i];
     this.length = at;
   }
   private bytes(number: number, bytes: Uint8Array): void {
@@ -278,7 +278,7 @@ class WireWriter {
     this.reserve(10 + size);
     this.varint(size, 0);
     for (let at = start; at < end; at += 2) {
-      const byte = hexByte(source[at]!, source[at + 1]!);
+      const byte = hexByte(source[at], source[at + 1]);
       if (byte > 0xff) throw noHex(tokens);
       this.out[this.length++] = byte;
     }

@@ -187,7 +187,7 @@ export class Messages {
   private writeScanned(record: RecordBuilder): void {
     const { slots } = this;
     const { fields } = record;
-    for (let k = 0; k < slots.length; k++) this.writeSlot(slots[k]!, fields[k]!);
+    for (let k = 0; k < slots.length; k++) this.writeSlot(slots[k], fields[k]);
     record.end();
   }
   /** A message that came in pieces is where all of them are. */
@@ -215,7 +215,7 @@ export class Messages {
         return;
       case 'attributes': {
         const from = values.beginRecord();
-        for (let i = 0; i < slot.count; i += 2) values.addEntry(slot.places[i]!, slot.places[i + 1]!);
+        for (let i = 0; i < slot.count; i += 2) values.addEntry(slot.places[i], slot.places[i + 1]);
         return values.writeRecord(to, from, values.node(slot.place), 1);
       }
       case 'any':
@@ -274,7 +274,7 @@ export class Messages {
       default:
         words[0] = word;
         words[1] = which === 0 ? 0 : high;
-        to.number(types.float64, asDouble[0]!);
+        to.number(types.float64, asDouble[0]);
     }
   }
 
@@ -283,8 +283,8 @@ export class Messages {
     const list = to.list(spec.kind === 'doubles' ? float64s : int64s);
     const { items } = list;
     for (let i = 0; i < count; i += 2) {
-      const end = places[i + 1]!;
-      wire.at = places[i]!;
+      const end = places[i + 1];
+      wire.at = places[i];
       while (wire.at < end) {
         checkStopAt(items.length);
         if (spec.kind === 'doubles') {
@@ -307,8 +307,8 @@ export class Messages {
     const { items } = list;
     for (let i = 0; i < count; i += 2) {
       checkStopAt(items.length);
-      const start = places[i]!;
-      const end = places[i + 1]!;
+      const start = places[i];
+      const end = places[i + 1];
       const item =
         element.kind === 'union' ? items.union(element, memberOf(element, inner!.typeOf(start, end))) : items;
       inner!.write(item, start, end);
@@ -320,7 +320,7 @@ export class Messages {
     const members = new Set<Type>();
     for (let i = 0; i < count; i += 2) {
       checkStopAt(i);
-      members.add(inner.typeOf(places[i]!, places[i + 1]!));
+      members.add(inner.typeOf(places[i], places[i + 1]));
     }
     return arrayType(unionOfDistinct(members));
   }
@@ -344,7 +344,7 @@ export class Messages {
         return which === 0 || low === high ? types.null : types.bytes;
       case 'attributes': {
         const from = values.beginRecord();
-        for (let i = 0; i < slot.count; i += 2) values.addEntry(slot.places[i]!, slot.places[i + 1]!);
+        for (let i = 0; i < slot.count; i += 2) values.addEntry(slot.places[i], slot.places[i + 1]);
         return values.recordOf(from, 1);
       }
       case 'double':

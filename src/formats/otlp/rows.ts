@@ -316,12 +316,12 @@ class MetricOwner extends Owner {
   }
   protected write(): void {
     this.messages.write(this.builder, this.start, this.end);
-    this.kinds.text(pointKinds[this.kind]!.kind);
+    this.kinds.text(pointKinds[this.kind].kind);
     this.aggregations.write(this.aggregated, this.dataStart, this.dataEnd);
   }
   protected fields(): readonly Field[] {
     const [name, description, unit, metadata] = fieldsOf(this.builder);
-    const fields = [name!, description!, unit!, column('kind', this.kinds), ...fieldsOf(this.aggregated), metadata!];
+    const fields = [name, description, unit, column('kind', this.kinds), ...fieldsOf(this.aggregated), metadata];
     this.builder = new Builder();
     this.kinds = new Builder();
     this.aggregated = new Builder();
@@ -413,14 +413,14 @@ class Rows {
   }
   /** Adds the message there as a row of the kind. */
   add(tag: number, start: number, end: number): void {
-    const kind = this.kinds[tag]!;
+    const kind = this.kinds[tag];
     const { builder, codes } = kind;
     const { owners, size, memory } = this;
     size.begin();
     memory.watchParts();
     this.tags.push(tag);
     this.slots.push(builder.length);
-    for (let i = 0; i < owners.length; i++) codes[i]!.push(owners[i]!.now);
+    for (let i = 0; i < owners.length; i++) codes[i].push(owners[i].now);
     if (this.turn && end - start > longRowBytes) this.turn(() => kind.messages.write(builder, start, end));
     else kind.messages.write(builder, start, end);
     this.values.trim();
@@ -438,10 +438,10 @@ class Rows {
       const own = fieldsOf(kind.builder);
       const fields = [
         ...own.slice(0, pointFieldsFirst),
-        ...(metrics?.map((f) => coded(f, ofMetric!, length)) ?? []),
+        ...(metrics?.map((f) => coded(f, ofMetric, length)) ?? []),
         ...own.slice(pointFieldsFirst),
-        coded(recordField('resource', resources!), ofResource!, length),
-        coded(recordField('scope', scopes!), ofScope!, length),
+        coded(recordField('resource', resources), ofResource, length),
+        coded(recordField('scope', scopes), ofScope, length),
       ];
       return { form: 'record', length, fields };
     });
@@ -449,19 +449,19 @@ class Rows {
     const tags = this.tags.done();
     const slots = this.slots.done();
     this.begin();
-    if (parts.length === 1) return parts[0]!;
+    if (parts.length === 1) return parts[0];
     const place = new Uint32Array(this.kinds.length);
     live.forEach(({ tag }, at) => {
       place[tag] = at;
     });
-    return { form: 'dynamic', length, tags: tags.map((tag) => place[tag]!), slots, parts };
+    return { form: 'dynamic', length, tags: tags.map((tag) => place[tag]), slots, parts };
   }
 }
 
 const recordField = (name: string, fields: readonly Field[]): Field => ({
   name,
   optional: false,
-  values: { form: 'record', length: fields[0]!.values.length, fields },
+  values: { form: 'record', length: fields[0].values.length, fields },
 });
 /** Rows of the field by their codes: the columns in it are looked up, not the records, so that each stays one. */
 const coded = (f: Field, codes: Uint32Array, length: number): Field => ({

@@ -65,7 +65,7 @@ export interface MessageSpec {
 
 const dropped = (number: number, of: string): FieldSpec => ({
   number,
-  json: `dropped${of[0]!.toUpperCase()}${of.slice(1)}Count`,
+  json: `dropped${of[0].toUpperCase()}${of.slice(1)}Count`,
   kind: 'uint32',
   name: `dropped_${of}_count`,
   empty: 'zero',

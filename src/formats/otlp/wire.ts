@@ -63,17 +63,17 @@ export class Wire {
 
   /** The end of the message whose pieces have the first `count` starts and ends; it begins where this leaves `at`. */
   join(places: ArrayLike<number>, count: number): number {
-    const first = places[0]!;
+    const first = places[0];
     let message = this.joined.get(first);
     if (!message) {
       let size = 0;
-      for (let i = 0; i < count; i += 2) size += places[i + 1]! - places[i]!;
+      for (let i = 0; i < count; i += 2) size += places[i + 1] - places[i];
       this.reserve(size + 1);
       // Places tell messages apart, also those without anything in them: no two begin at one.
       const start = ++this.used;
       for (let i = 0; i < count; i += 2) {
-        this.bytes.copyWithin(this.used, places[i]!, places[i + 1]!);
-        this.used += places[i + 1]! - places[i]!;
+        this.bytes.copyWithin(this.used, places[i], places[i + 1]);
+        this.used += places[i + 1] - places[i];
       }
       message = { start, end: this.used };
       this.joined.set(first, message);
@@ -96,7 +96,7 @@ export class Wire {
   tag(end: number): number {
     const { bytes } = this;
     if (this.at < end) {
-      const first = bytes[this.at]!;
+      const first = bytes[this.at];
       if (first < 0x80) {
         this.at++;
         if (first < 8) throw new BytesFault('a field has the number 0');
@@ -114,7 +114,7 @@ export class Wire {
     let high = 0;
     for (let shift = 0; shift < 70; shift += 7) {
       if (this.at >= end) throw cut();
-      const b = bytes[this.at++]!;
+      const b = bytes[this.at++];
       const bits = b & 0x7f;
       if (shift < 28) low |= bits << shift;
       else if (shift === 28) {
@@ -132,7 +132,7 @@ export class Wire {
   /** The end of what comes next, which begins where this leaves `at`. */
   length(end: number): number {
     const { bytes } = this;
-    const first = this.at < end ? bytes[this.at]! : 0x80;
+    const first = this.at < end ? bytes[this.at] : 0x80;
     if (first < 0x80) {
       this.at++;
       const to = this.at + first;

@@ -19,8 +19,8 @@ export const withDurations = (
 
 /** Fields are the same ones in the same order; where they are not, the file's own schema holds. */
 const fieldsWith = (fields: readonly Node[], stored: readonly Column[]): readonly Node[] =>
-  fields.length === stored.length && fields.every(({ name }, k) => name === stored[k]!.name)
-    ? fields.map((node, k) => nodeWith(node, stored[k]!))
+  fields.length === stored.length && fields.every(({ name }, k) => name === stored[k].name)
+    ? fields.map((node, k) => nodeWith(node, stored[k]))
     : fields;
 const nodeWith = (node: Node, { type }: Column): Node => ({ ...node, content: contentWith(node.content, type) });
 

@@ -120,7 +120,7 @@ const restoreMarks = ({ schema }: FileMetaData, contents: Uint8Array): void => {
     readonly field_2: readonly { readonly field_4: Uint8Array }[];
   };
   for (const [i, { field_4: name }] of elements.entries())
-    if (byteOrderMark.every((byte, at) => name[at] === byte)) schema[i]!.name = bytesToText(name);
+    if (byteOrderMark.every((byte, at) => name[at] === byte)) schema[i].name = bytesToText(name);
 };
 /** The library gives out whatever kind of thing the bytes have in a number's place. */
 const checkNumbers = (element: SchemaElement): void => {

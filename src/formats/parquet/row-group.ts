@@ -71,7 +71,7 @@ class GroupReader {
     this.options = options;
     this.names = distinctNames(options.columns.map((c) => c.name));
     this.columns = options.columns.map((column, k) =>
-      named(this.names[k]!, () =>
+      named(this.names[k], () =>
         leavesOf(column).map((leaf) => {
           const chunk = group.columns[leaf.index];
           const meta = chunk?.meta_data;
@@ -80,9 +80,9 @@ class GroupReader {
           if (meta.type !== leaf.physical) throw new BytesFault(`${String(meta.type)} in a column of ${leaf.physical}`);
           return new ColumnChunk(options.file, meta, {
             leaf,
-            name: this.names[k]!,
+            name: this.names[k],
             memory: options.memory,
-            lost: options.lost?.(this.names[k]!),
+            lost: options.lost?.(this.names[k]),
           });
         }),
       ),
@@ -107,7 +107,7 @@ class GroupReader {
     this.columns.forEach((chunks, k) => {
       chunks.forEach((c, i) => {
         c.drop();
-        c.reset(marks[k]![i]!);
+        c.reset(marks[k][i]);
       });
     });
   }
@@ -127,7 +127,7 @@ class GroupReader {
   private window(rows: number): Vector {
     const fields = this.columns.map(
       (chunks, k): Field =>
-        named(this.names[k]!, () => ({ name: this.names[k]!, optional: false, values: this.column(k, chunks, rows) })),
+        named(this.names[k], () => ({ name: this.names[k], optional: false, values: this.column(k, chunks, rows) })),
     );
     return { form: 'record', length: rows, fields };
   }
@@ -155,8 +155,8 @@ class GroupReader {
         }
         this.pageBytes += chunk.held;
       }
-      const losses = this.options.lost?.(this.names[k]!);
-      const v = assemble(this.options.columns[k]!, { of: (leaf) => taken.get(leaf)!, losses });
+      const losses = this.options.lost?.(this.names[k]);
+      const v = assemble(this.options.columns[k], { of: (leaf) => taken.get(leaf)!, losses });
       if (v.length !== rows) throw new BytesFault(`${v.length} rows of ${rows}`);
       return v;
     });

@@ -28,7 +28,7 @@ export const createTableWriter = (_options: WriteOptions): Writer => {
       });
     for (const line of lines)
       out.text(
-        `${line.map((cell, i) => (i === line.length - 1 ? cell : cell + ' '.repeat(widths[i]! - [...cell].length))).join(' ')}\n`,
+        `${line.map((cell, i) => (i === line.length - 1 ? cell : cell + ' '.repeat(widths[i] - [...cell].length))).join(' ')}\n`,
       );
     lines = [];
   };

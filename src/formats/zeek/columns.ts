@@ -114,7 +114,7 @@ export class ZeekColumn {
    * elements of a set.
    */
   private cost(bytes: Uint8Array, start: number, end: number): number {
-    const first = this.separator[0]!;
+    const first = this.separator[0];
     let marks = 0;
     if (this.type.kind === 'set')
       for (let i = bytes.indexOf(first, start); i >= 0 && i < end; i = bytes.indexOf(first, i + 1)) marks++;

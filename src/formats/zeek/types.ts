@@ -30,7 +30,7 @@ const simple: ReadonlyMap<string, Type> = new Map<string, Type>([
 export const typeOfZeek = (name: string): Type | undefined => {
   const container = /^(set|vector|table)\[(.+)\]$/.exec(name);
   if (!container) return simple.get(name);
-  const element = simple.get(container[2]!);
+  const element = simple.get(container[2]);
   return element && (container[1] === 'vector' ? arrayType(nullable(element)) : setType(nullable(element)));
 };
 

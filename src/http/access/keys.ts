@@ -57,7 +57,7 @@ export const isKey = (token: string): boolean => shape.test(token);
 export const keyPrincipal = (token: string, ring: KeyRing): Principal | undefined => {
   const [, id, secret] = shape.exec(token) ?? [];
   const record = id === undefined ? undefined : ring.find(id);
-  if (!record || !timingSafeEqual(hashOf(secret!), Buffer.from(record.sha256, 'hex'))) return undefined;
+  if (!record || !timingSafeEqual(hashOf(secret), Buffer.from(record.sha256, 'hex'))) return undefined;
   const grants = record.grants.flatMap((text) => parseGrant(text) ?? []);
   return { name: record.name, grants, ...(record.expires !== undefined && { expiresMs: Date.parse(record.expires) }) };
 };

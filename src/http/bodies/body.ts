@@ -287,7 +287,7 @@ export const readControlBody = async (
       ? await collected(raw, terms, { room: terms.held })
       : await readBody(raw, terms);
   if (isText && (isMediaType(contentType, 'application/sql') || !beginsRecord(bytes)))
-    return textRecord(new Map([[terms.textField!, Buffer.from(bytes).toString()]]));
+    return textRecord(new Map([[terms.textField, Buffer.from(bytes).toString()]]));
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
   if (texts) return textRecord(texts);
   return bodyRecord(bytes.length === 0 && format !== 'json' ? undefined : await onlyValue(bytes, format), {

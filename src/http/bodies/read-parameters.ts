@@ -57,7 +57,7 @@ export const readTerms = (query: {
 
 /** The format of a name. @throws format-unknown */
 export const formatNamed = (name: string): ResponseFormat => {
-  if (Object.hasOwn(aliases, name)) return aliases[name]!;
+  if (Object.hasOwn(aliases, name)) return aliases[name];
   if (isFormatName(name) && name !== 'db') return { format: name, mediaType: mediaTypeOf(name) };
   throw new LakeError('answer-format-unknown', { format: name, known: [...names, ...Object.keys(aliases)].join(', ') });
 };

@@ -130,6 +130,6 @@ export const perform = async (
   if (answer === 'none') throw new LakeError('iceberg-unsupported', { method, path });
   const { prefix, namespace = '', table = '', view = '' } = named;
   const warehouse = prefix === undefined ? {} : warehouseOfPrefix(prefix);
-  if (!warehouse) throw new LakeError('iceberg-warehouse-missing', { warehouse: prefix! });
+  if (!warehouse) throw new LakeError('iceberg-warehouse-missing', { warehouse: prefix });
   return answer({ ...call, warehouse, namespace: namespace.split('\u001f'), table, view });
 };

@@ -51,9 +51,9 @@ export const bulkAnswer = ({ told, pools }: Taken<'bulk'>, tookMs: number, filte
   const out = new Items(names, operations.length, filter);
   let errors = false;
   operations.forEach((operation, item) => {
-    const pool = told.pools[item]!;
+    const pool = told.pools[item];
     const failure = failures.get(item);
-    const outcome = failure ? failed(fromWire(failure)) : (byId.get(item) ?? outcomes[pool]!);
+    const outcome = failure ? failed(fromWire(failure)) : (byId.get(item) ?? outcomes[pool]);
     errors ||= outcome.isFault;
     out.add({ pool, operation, outcome, id: ids.get(item) });
   });
@@ -73,7 +73,7 @@ const outcomesById = (
     if ('error' in taken || !taken.results) continue;
     const { items, results } = taken.results;
     items.forEach((item, k) => {
-      const result = bulkResults[results[k]!]!;
+      const result = bulkResults[results[k]];
       const { status, type, reason } = faultsById[result] ?? { status: 0, type: '', reason: '' };
       outcomes.set(item, doneById[result] ?? fault(status, { type, reason: `[${ids.get(item) ?? ''}]: ${reason}` }));
     });
@@ -166,7 +166,7 @@ class Items {
   private wordsOf(item: Item): Words {
     // A fault is told of in its own words.
     if (item.outcome.isFault) return this.makeWords(item);
-    const known = this.known[item.pool * bulkOperations.length + item.operation]!;
+    const known = this.known[item.pool * bulkOperations.length + item.operation];
     let words = known.get(item.outcome);
     if (!words) known.set(item.outcome, (words = this.makeWords(item)));
     return words;
@@ -181,7 +181,7 @@ class Items {
     const id = wanted({ _id: null });
     const others = wanted(fields);
     const words = [index, id, others].filter((text) => text !== '').join(',');
-    const head = `{"${bulkOperations[operation]!}":{`;
+    const head = `{"${bulkOperations[operation]}":{`;
     return {
       around:
         id === ''

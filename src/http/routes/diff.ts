@@ -72,7 +72,7 @@ export const diffRoutes: readonly Route[] = [
       // What was added and what was removed are two types of records.
       const fuse = query.fuse ?? (formatTable[call.response.format].hasOneType ? 'T' : undefined);
       return answerReading(call, {
-        text: textOf(pool, base!, commit!, isSummary),
+        text: textOf(pool, base, commit, isSummary),
         ...readTerms({ limit: query.limit, fuse }),
       });
     },

@@ -13,7 +13,7 @@ export class ByteReader {
   }
   byte(): number {
     if (this.at >= this.end) throw new Error('bytes end early');
-    return this.bytes[this.at++]!;
+    return this.bytes[this.at++];
   }
   /** LEB128: seven bits a byte, low group first; at most 2^53. */
   uvarint(): number {
@@ -50,7 +50,7 @@ export class ByteReader {
   }
   uint32(): number {
     const raw = this.raw(4);
-    return (raw[0]! | (raw[1]! << 8) | (raw[2]! << 16) | (raw[3]! << 24)) >>> 0;
+    return (raw[0] | (raw[1] << 8) | (raw[2] << 16) | (raw[3] << 24)) >>> 0;
   }
 }
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

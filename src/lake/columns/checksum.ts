@@ -27,7 +27,7 @@ const shortWords = new Int32Array(short.buffer);
 /** Checksum of `bytes`; quickest when they begin at a multiple of four in their buffer, or are few. */
 export const checksum = (bytes: Uint8Array): number => {
   if (bytes.length <= short.length) {
-    for (let i = 0; i < bytes.length; i++) short[i] = bytes[i]!;
+    for (let i = 0; i < bytes.length; i++) short[i] = bytes[i];
     return checksumOf(bytes, shortWords);
   }
   if ((bytes.byteOffset & 3) !== 0) return checksum(new Uint8Array(bytes));
@@ -39,11 +39,11 @@ const checksumOf = (bytes: Uint8Array, whole: Int32Array): number => {
   let hash = words >= 4 ? lanes(whole, words & ~3) : prime5;
   hash = (hash + bytes.length) | 0;
   for (let i = words & ~3; i < words; i++) {
-    const x = (hash + Math.imul(whole[i]!, prime3)) | 0;
+    const x = (hash + Math.imul(whole[i], prime3)) | 0;
     hash = Math.imul((x << 17) | (x >>> 15), prime4);
   }
   for (let i = words << 2; i < bytes.length; i++) {
-    const x = (hash + Math.imul(bytes[i]!, prime5)) | 0;
+    const x = (hash + Math.imul(bytes[i], prime5)) | 0;
     hash = Math.imul((x << 11) | (x >>> 21), prime1);
   }
   hash = Math.imul(hash ^ (hash >>> 15), prime2);
@@ -57,13 +57,13 @@ const lanes = (words: Int32Array, end: number): number => {
   let c = 0;
   let d = -prime1 | 0;
   for (let i = 0; i < end; i += 4) {
-    a = (a + Math.imul(words[i]!, prime2)) | 0;
+    a = (a + Math.imul(words[i], prime2)) | 0;
     a = Math.imul((a << 13) | (a >>> 19), prime1);
-    b = (b + Math.imul(words[i + 1]!, prime2)) | 0;
+    b = (b + Math.imul(words[i + 1], prime2)) | 0;
     b = Math.imul((b << 13) | (b >>> 19), prime1);
-    c = (c + Math.imul(words[i + 2]!, prime2)) | 0;
+    c = (c + Math.imul(words[i + 2], prime2)) | 0;
     c = Math.imul((c << 13) | (c >>> 19), prime1);
-    d = (d + Math.imul(words[i + 3]!, prime2)) | 0;
+    d = (d + Math.imul(words[i + 3], prime2)) | 0;
     d = Math.imul((d << 13) | (d >>> 19), prime1);
   }
   return (((a << 1) | (a >>> 31)) + ((b << 7) | (b >>> 25)) + ((c << 12) | (c >>> 20)) + ((d << 18) | (d >>> 14))) | 0;

@@ -34,7 +34,7 @@ export const packCodedNumbers = (
   const width = widthFor((max - min) / scale);
   if (width === undefined || stepsWidth(codes, values, scale) < width) return undefined;
   const table = store(width, values.length);
-  for (let code = 0; code < table.length; code++) if (seen[code]) table[code] = (values[code]! - min) / scale;
+  for (let code = 0; code < table.length; code++) if (seen[code]) table[code] = (values[code] - min) / scale;
   const out = store(width, codes.length);
   if (width === 1) lookUp8(codes, table as Uint8Array, out as Uint8Array);
   else if (width === 2) lookUp16(codes, table as Uint16Array, out as Uint16Array);
@@ -53,9 +53,9 @@ const stepsWidth = (codes: Uint32Array, values: Float64Array, scale: number): nu
 const stepBounds = (codes: Uint32Array, values: Float64Array): { readonly least: number; readonly most: number } => {
   let least = Infinity;
   let most = -Infinity;
-  let before = values[codes[0]!]!;
+  let before = values[codes[0]];
   for (let i = 1; i < codes.length; i++) {
-    const x = values[codes[i]!]!;
+    const x = values[codes[i]];
     const step = x - before;
     if (step < least) least = step;
     if (step > most) most = step;
@@ -64,14 +64,14 @@ const stepBounds = (codes: Uint32Array, values: Float64Array): { readonly least:
   return { least, most };
 };
 const markSeen = (codes: Uint32Array, seen: Uint8Array): void => {
-  for (let i = 0; i < codes.length; i++) seen[codes[i]!] = 1;
+  for (let i = 0; i < codes.length; i++) seen[codes[i]] = 1;
 };
 const lookUp8 = (codes: Uint32Array, table: Uint8Array, out: Uint8Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!;
+  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]];
 };
 const lookUp16 = (codes: Uint32Array, table: Uint16Array, out: Uint16Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!;
+  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]];
 };
 const lookUp32 = (codes: Uint32Array, table: Uint32Array, out: Uint32Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]!]!;
+  for (let i = 0; i < out.length; i++) out[i] = table[codes[i]];
 };

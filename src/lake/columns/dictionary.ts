@@ -96,7 +96,7 @@ export class ColumnDictionary {
   private retireAt(length: number): undefined {
     this.retired = true;
     this.offsets.length = length + 1;
-    this.bytes.length = this.offsets.array[length]!;
+    this.bytes.length = this.offsets.array[length];
     this.slots = new Uint32Array(0);
     return undefined;
   }
@@ -108,7 +108,7 @@ export class ColumnDictionary {
     for (let i = 0; i < length; ) {
       i = this.known(offsets, view, codes, i);
       if (i === length) break;
-      codes[i++] = this.add(bytes, view, offsets[i - 1]!, offsets[i]!);
+      codes[i++] = this.add(bytes, view, offsets[i - 1], offsets[i]);
       if (this.length > dictionaryEntriesMax || this.bytes.length > dictionaryBytesMax) return false;
     }
     return true;
@@ -120,12 +120,12 @@ export class ColumnDictionary {
     const { array: places } = this.offsets;
     const { length } = codes;
     for (let i = row; i < length; i++) {
-      const start = offsets[i]!;
-      const end = offsets[i + 1]!;
+      const start = offsets[i];
+      const end = offsets[i + 1];
       let slot = hash(view, start, end) & mask;
-      let found = slots[slot]!;
-      while (found !== 0 && !sameRuns(own, places[found - 1]!, places[found]!, view, start, end))
-        found = slots[(slot = (slot + 1) & mask)]!;
+      let found = slots[slot];
+      while (found !== 0 && !sameRuns(own, places[found - 1], places[found], view, start, end))
+        found = slots[(slot = (slot + 1) & mask)];
       if (found === 0) return i;
       codes[i] = found - 1;
     }
@@ -150,7 +150,7 @@ export class ColumnDictionary {
     const slots = new Uint32Array(this.slots.length * 4);
     const mask = slots.length - 1;
     for (let code = 0; code < this.length; code++) {
-      let slot = hash(this.view, this.offsets.array[code]!, this.offsets.array[code + 1]!) & mask;
+      let slot = hash(this.view, this.offsets.array[code], this.offsets.array[code + 1]) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
       slots[slot] = code + 1;
     }

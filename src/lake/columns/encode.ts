@@ -253,7 +253,7 @@ export class BlockEncoder {
       // NaN is greater than any other number in SELECT: what asks for greater ones reads the block.
       writeFloat(out, hasNan ? Infinity : max);
     }
-    if (same) return writeFloat(out, values[0]!);
+    if (same) return writeFloat(out, values[0]);
     const distances =
       isWhole(values, length, isFloat(type)) && max - min <= Number.MAX_SAFE_INTEGER
         ? lessBase(values, length, min)
@@ -262,7 +262,7 @@ export class BlockEncoder {
     if (packed) {
       out.bytes[encodingAt] = encodings.packed;
       writeFloat(out, min);
-      return this.packed(packed, distances[0]!);
+      return this.packed(packed, distances[0]);
     }
     const scaled = isFloat(type) && !hasNan ? this.scaled(values, length, { min, max }) : undefined;
     if (isFloat(type) && !(scaled && scaled.packed.width < 4) && isFloat32(values, length)) {
@@ -287,7 +287,7 @@ export class BlockEncoder {
     const base = Math.round(bounds.min * 10 ** digits);
     const distances = lessBase(units, length, base);
     const packed = packDistances(distances);
-    return packed && { digits, base, first: distances[0]!, packed };
+    return packed && { digits, base, first: distances[0], packed };
   }
 
   private wides(type: PrimitiveType, values: BigInt64Array | BigUint64Array, length: number): void {
@@ -309,7 +309,7 @@ export class BlockEncoder {
     if (!packed) return this.segment(new Uint8Array(values.buffer, values.byteOffset, length * 8));
     if (far) out.byte(far.power);
     writeWide(out, spread.base);
-    this.packed(packed, spread.distances[0]!);
+    this.packed(packed, spread.distances[0]);
     if (far || isCalendarScale(packed.scale)) newer!(spansVersion);
   }
 
@@ -331,8 +331,8 @@ export class BlockEncoder {
     const layout: Layout = { form: 'bytes', type: v.type };
     if (isOneRun(v.offsets, v.bytes, v.length)) {
       out.byte(encodings.constant);
-      out.uvarint(v.offsets[1]! - v.offsets[0]!);
-      out.run(v.bytes, v.offsets[0]!, v.offsets[1]!);
+      out.uvarint(v.offsets[1] - v.offsets[0]);
+      out.run(v.bytes, v.offsets[0], v.offsets[1]);
       return layout;
     }
     if (v.length >= dictionaryRowsMin) {
@@ -355,7 +355,7 @@ export class BlockEncoder {
       writeBytesBounds(out, range.bounds());
     }
     this.codes(lengthsOf(v.offsets, v.length), v.length);
-    const [start, end] = [v.offsets[0]!, v.offsets[v.length]!];
+    const [start, end] = [v.offsets[0], v.offsets[v.length]];
     const bytes = start === 0 && end === v.bytes.length ? v.bytes : v.bytes.subarray(start, end);
     this.segment(bytes, 'texts');
     if (isFiltered) this.segment(new Uint8Array(filterOf(v).buffer));
@@ -371,7 +371,7 @@ export class BlockEncoder {
       this.tables.newer !== undefined &&
       v.type === types.string &&
       v.length >= filterRowsMin &&
-      v.offsets[v.length]! - v.offsets[0]! <= v.length * filterTextMax
+      v.offsets[v.length] - v.offsets[0] <= v.length * filterTextMax
     );
   }
 
@@ -380,7 +380,7 @@ export class BlockEncoder {
       this.statistics &&
       this.tables.newer !== undefined &&
       v.type === types.string &&
-      v.offsets[v.length]! - v.offsets[0]! >= pairedBytesMin
+      v.offsets[v.length] - v.offsets[0] >= pairedBytesMin
     );
   }
 
@@ -396,14 +396,14 @@ export class BlockEncoder {
     if (this.statistics) {
       const { least, greatest } = extremesOf(distances, v.length);
       const range = new BytesRange(v.bytes);
-      range.add(v.offsets[least]!, v.offsets[least + 1]!);
-      range.add(v.offsets[greatest]!, v.offsets[greatest + 1]!);
+      range.add(v.offsets[least], v.offsets[least + 1]);
+      range.add(v.offsets[greatest], v.offsets[greatest + 1]);
       writeBytesBounds(out, range.bounds());
     }
     out.byte(times.digits);
     writeFloat(out, times.base);
-    this.packed(packed, distances[0]!);
-    newer!(timesVersion);
+    this.packed(packed, distances[0]);
+    newer(timesVersion);
     return true;
   }
 
@@ -427,7 +427,7 @@ export class BlockEncoder {
     const known = count > 1 ? dictionary.codesOf(distinct, v.length) : undefined;
     if (!known) return this.bytes(flatten(v) as BytesVector, path);
     const mapped = new Uint32Array(values.length);
-    for (let k = 0; k < count; k++) mapped[index[k]!] = known[k]!;
+    for (let k = 0; k < count; k++) mapped[index[k]] = known[k];
     const codes = new Uint32Array(v.length);
     lookUp(ownCodes, mapped, codes);
     this.dictionaryCodes(dictionary, codes);
@@ -465,7 +465,7 @@ export class BlockEncoder {
   /** One bit a row. */
   flags(values: Uint8Array, length: number): void {
     let ones = 0;
-    for (let i = 0; i < length; i++) ones += values[i]!;
+    for (let i = 0; i < length; i++) ones += values[i];
     if (ones === 0 || ones === length) {
       this.directory.byte(encodings.constant);
       this.directory.byte(ones ? 1 : 0);
@@ -513,8 +513,8 @@ export class BlockEncoder {
 
   private lengths(offsets: Uint32Array, length: number): { readonly start: number; readonly end: number } {
     this.codes(lengthsOf(offsets, length), length);
-    this.directory.uvarint(offsets[length]! - offsets[0]!);
-    return { start: offsets[0]!, end: offsets[length]! };
+    this.directory.uvarint(offsets[length] - offsets[0]);
+    return { start: offsets[0], end: offsets[length] };
   }
   private list(v: ListVector, path: string): Layout {
     const { start, end } = this.lengths(v.offsets, v.length);
@@ -545,7 +545,7 @@ export class BlockEncoder {
   }
 
   private unionOfOne({ type, tags, length }: UnionVector, only: Vector, path: string): Layout {
-    const own = tags[0]!;
+    const own = tags[0];
     this.codes(tags.subarray(0, 1), 1);
     const members = type.members.map((member, tag): Layout => {
       this.directory.uvarint(tag === own ? length : 0);
@@ -559,7 +559,7 @@ export class BlockEncoder {
     const live = v.parts.flatMap((part, tag) =>
       of.starts[tag] === of.starts[tag + 1] ? [] : [{ tag, name: partName(part) }],
     );
-    if (live.length === 1) return this.column(rowsOf(v.parts[live[0]!.tag]!, of, live[0]!.tag), path, undefined);
+    if (live.length === 1) return this.column(rowsOf(v.parts[live[0].tag], of, live[0].tag), path, undefined);
     live.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.tag - b.tag));
     const renumbered = new Uint32Array(v.parts.length);
     live.forEach((p, at) => {
@@ -570,8 +570,8 @@ export class BlockEncoder {
     this.directory.uvarint(live.length);
     this.codes(tags, v.length);
     const parts = live.map(({ tag, name }) => {
-      this.directory.uvarint(of.starts[tag + 1]! - of.starts[tag]!);
-      return this.column(rowsOf(v.parts[tag]!, of, tag), `${path}<${name}>`, undefined);
+      this.directory.uvarint(of.starts[tag + 1] - of.starts[tag]);
+      return this.column(rowsOf(v.parts[tag], of, tag), `${path}<${name}>`, undefined);
     });
     return { form: 'dynamic', parts };
   }

@@ -42,7 +42,7 @@ export const keptRows = (gone: Uint32Array, rows: number): KeptRows => {
   let n = 0;
   let start = 0;
   for (let k = 0; k <= gone.length; k++) {
-    const end = k < gone.length ? gone[k]! : rows;
+    const end = k < gone.length ? gone[k] : rows;
     if (end > start) {
       runs[n++] = start;
       runs[n++] = end;
@@ -298,8 +298,8 @@ class KeptEncoder {
     this.codes(c.tags, c.rows, kept);
     const members: Layout[] = [];
     for (const [tag, member] of c.members.entries()) {
-      this.out.directory.uvarint(rows[tag]!.count);
-      const layout = this.column(member, rows[tag]!, `${path}(${tag})`, type.members[tag]);
+      this.out.directory.uvarint(rows[tag].count);
+      const layout = this.column(member, rows[tag], `${path}(${tag})`, type.members[tag]);
       if (!layout) return undefined;
       members.push(layout);
     }
@@ -311,8 +311,8 @@ class KeptEncoder {
     this.codes(c.tags, c.rows, kept);
     const parts: Layout[] = [];
     for (const [tag, part] of c.parts.entries()) {
-      this.out.directory.uvarint(rows[tag]!.count);
-      const layout = this.column(part, rows[tag]!, `${path}<#${tag}>`, undefined);
+      this.out.directory.uvarint(rows[tag].count);
+      const layout = this.column(part, rows[tag], `${path}<#${tag}>`, undefined);
       if (!layout) return undefined;
       parts.push(layout);
     }
@@ -327,17 +327,17 @@ class KeptEncoder {
     const counts = new Uint32Array(count);
     const runs = Array.from({ length: count }, (): number[] => []);
     for (let i = 0, k = 0; i < rows; i++) {
-      const tag = of[i]!;
+      const tag = of[i];
       if (tag >= count) throw new Error('tag without a member');
-      const slot = next[tag]!++;
-      while (k < kept.runs.length && kept.runs[k + 1]! <= i) k += 2;
-      if (k >= kept.runs.length || kept.runs[k]! > i) continue;
-      counts[tag]!++;
-      const own = runs[tag]!;
+      const slot = next[tag]++;
+      while (k < kept.runs.length && kept.runs[k + 1] <= i) k += 2;
+      if (k >= kept.runs.length || kept.runs[k] > i) continue;
+      counts[tag]++;
+      const own = runs[tag];
       if (own.at(-1) === slot) own[own.length - 1] = slot + 1;
       else own.push(slot, slot + 1);
     }
-    return runs.map((own, tag) => ({ runs: Uint32Array.from(own), count: counts[tag]! }));
+    return runs.map((own, tag) => ({ runs: Uint32Array.from(own), count: counts[tag] }));
   }
 }
 type Plan = NonNullable<ColumnOf<'number'>['packed']>;
@@ -357,7 +357,7 @@ const cut = (bytes: Uint8Array, runs: Uint32Array, width: number, count: number)
   const out = new Uint8Array(count * width);
   let at = 0;
   for (let k = 0; k < runs.length; k += 2) {
-    const piece = bytes.subarray(runs[k]! * width, runs[k + 1]! * width);
+    const piece = bytes.subarray(runs[k] * width, runs[k + 1] * width);
     out.set(piece, at);
     at += piece.length;
   }
@@ -365,7 +365,7 @@ const cut = (bytes: Uint8Array, runs: Uint32Array, width: number, count: number)
 };
 const lengthOf = (runs: Uint32Array): number => {
   let sum = 0;
-  for (let k = 0; k < runs.length; k += 2) sum += runs[k + 1]! - runs[k]!;
+  for (let k = 0; k < runs.length; k += 2) sum += runs[k + 1] - runs[k];
   return sum;
 };
 /** Runs without empty ones, and one where two touch. */
@@ -374,10 +374,10 @@ const joined = (runs: Uint32Array): Uint32Array => {
   let n = 0;
   for (let k = 0; k < runs.length; k += 2) {
     if (runs[k] === runs[k + 1]) continue;
-    if (n > 0 && out[n - 1] === runs[k]) out[n - 1] = runs[k + 1]!;
+    if (n > 0 && out[n - 1] === runs[k]) out[n - 1] = runs[k + 1];
     else {
-      out[n++] = runs[k]!;
-      out[n++] = runs[k + 1]!;
+      out[n++] = runs[k];
+      out[n++] = runs[k + 1];
     }
   }
   return out.subarray(0, n);
@@ -385,6 +385,6 @@ const joined = (runs: Uint32Array): Uint32Array => {
 const rowsOf = ({ runs, count }: KeptRows): Uint32Array => {
   const rows = new Uint32Array(count);
   let n = 0;
-  for (let k = 0; k < runs.length; k += 2) for (let row = runs[k]!; row < runs[k + 1]!; row++) rows[n++] = row;
+  for (let k = 0; k < runs.length; k += 2) for (let row = runs[k]; row < runs[k + 1]; row++) rows[n++] = row;
   return rows;
 };

@@ -102,7 +102,7 @@ export class TypeTable {
         type.fields.forEach((f, i) => {
           out.text(f.name);
           out.byte(f.optional ? 1 : 0);
-          out.uvarint(fields[i]!);
+          out.uvarint(fields[i]);
         });
         return;
       }

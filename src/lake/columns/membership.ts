@@ -18,15 +18,15 @@ export const filterOf = (v: BytesVector): Uint32Array => {
 const addAll = (words: Uint32Array, bytes: Uint8Array, offsets: Uint32Array, length: number): void => {
   const view = viewOf(bytes);
   for (let i = 0; i < length; i++) {
-    const h = hash(view, offsets[i]!, offsets[i + 1]!);
-    words[placeOf(h, words.length)]! |= maskOf(h);
+    const h = hash(view, offsets[i], offsets[i + 1]);
+    words[placeOf(h, words.length)] |= maskOf(h);
   }
 };
 /** False only if the value is certainly not there. */
 export const mayHold = (words: Uint32Array, value: Uint8Array): boolean => {
   const h = hash(viewOf(value), 0, value.length);
   const mask = maskOf(h);
-  return (words[placeOf(h, words.length)]! & mask) === mask;
+  return (words[placeOf(h, words.length)] & mask) === mask;
 };
 
 const placeOf = (h: number, words: number): number => Math.floor(((h >>> 0) / 4294967296) * words);

@@ -66,6 +66,6 @@ const bits = new BigInt64Array(double.buffer);
 const nextAbove = (x: number): number => {
   if (x === 0) return Number.MIN_VALUE;
   double[0] = x;
-  bits[0]! += x > 0 ? 1n : -1n;
+  bits[0] += x > 0 ? 1n : -1n;
   return double[0];
 };

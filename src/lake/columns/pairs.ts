@@ -27,7 +27,7 @@ export const pairsOf = (bytes: Uint8Array): Uint32Array => {
   const words = (bytes.length - head) >> 2;
   const out = new Uint32Array(pairWords);
   markBytes(bytes, 1, head);
-  if (words > 0) markWords(new Int32Array(bytes.buffer, bytes.byteOffset + head, words), bytes[head - 1]!);
+  if (words > 0) markWords(new Int32Array(bytes.buffer, bytes.byteOffset + head, words), bytes[head - 1]);
   markBytes(bytes, head + words * 4, bytes.length);
   for (let i = 0; i < seenWords.length; i++) if (seenWords[i] !== 0) foldWord(i << 2, out);
   seen.fill(0);
@@ -35,11 +35,11 @@ export const pairsOf = (bytes: Uint8Array): Uint32Array => {
 };
 /** The place of a pair is its second byte, then its first one: as two bytes of a word have it. */
 const markBytes = (bytes: Uint8Array, start: number, end: number): void => {
-  for (let i = start; i < end; i++) seen[(bytes[i]! << 8) | bytes[i - 1]!] = 1;
+  for (let i = start; i < end; i++) seen[(bytes[i] << 8) | bytes[i - 1]] = 1;
 };
 const markWords = (words: Int32Array, before: number): void => {
   for (let i = 0, last = before; i < words.length; i++) {
-    const word = words[i]!;
+    const word = words[i];
     seen[((word << 8) & 0xff00) | last] = 1;
     seen[word & 0xffff] = 1;
     seen[(word >>> 8) & 0xffff] = 1;
@@ -50,8 +50,8 @@ const markWords = (words: Int32Array, before: number): void => {
 const foldWord = (from: number, out: Uint32Array): void => {
   for (let at = from; at < from + 4; at++) {
     if (seen[at] === 0) continue;
-    const pair = (classes[at & 0xff]! << 6) | classes[at >> 8]!;
-    out[pair >> 5]! |= 1 << (pair & 31);
+    const pair = (classes[at & 0xff] << 6) | classes[at >> 8];
+    out[pair >> 5] |= 1 << (pair & 31);
   }
 };
 
@@ -73,9 +73,9 @@ export const searchedTexts = (texts: readonly string[]): readonly SearchedText[]
 const pairsOfText = (text: string): Uint16Array =>
   Uint16Array.from(
     { length: text.length - 1 },
-    (_, i) => (classes[text.charCodeAt(i)]! << 6) | classes[text.charCodeAt(i + 1)]!,
+    (_, i) => (classes[text.charCodeAt(i)] << 6) | classes[text.charCodeAt(i + 1)],
   );
 
 /** False only if no row of the column with those pairs contains one of the texts. */
 export const mayContain = (pairs: Uint32Array, texts: readonly SearchedText[]): boolean =>
-  texts.some((text) => text.pairs.every((pair) => (pairs[pair >> 5]! & (1 << (pair & 31))) !== 0));
+  texts.some((text) => text.pairs.every((pair) => (pairs[pair >> 5] & (1 << (pair & 31))) !== 0));

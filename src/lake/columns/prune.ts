@@ -56,7 +56,7 @@ const mayPass = (column: Column, test: ColumnTest, depth: number): boolean => {
   }
   if (depth < test.path.length) {
     if (column.form !== 'record') return true;
-    const field = fieldNamed(column, test.path[depth]!);
+    const field = fieldNamed(column, test.path[depth]);
     return field !== undefined && mayPass(field.values, test, depth + 1);
   }
   if (column.form === 'number' && isNumeric(test.value.type)) {

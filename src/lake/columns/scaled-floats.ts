@@ -33,7 +33,7 @@ export const scaledFloats = (
   let digits = 0;
   const step = Math.max(1, Math.floor(length / sampleRows));
   for (let i = 0; i < length; i += step) {
-    while (!isUnits(values[i]!, 10 ** digits)) if (++digits > digitsMax) return undefined;
+    while (!isUnits(values[i], 10 ** digits)) if (++digits > digitsMax) return undefined;
   }
   if (unitsOfBlock.length < length) unitsOfBlock = new Float64Array(Math.max(length, 4096));
   const units = unitsOfBlock.subarray(0, length);
@@ -52,7 +52,7 @@ const isUnits = (x: number, power: number): boolean => {
 };
 const countUnits = (values: Float64Array, power: number, out: Float64Array): boolean => {
   for (let i = 0; i < out.length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     const units = Math.floor(x * power + 0.5);
     if (units / power !== x || (units === 0 && Object.is(x, -0))) return false;
     out[i] = units;
@@ -63,7 +63,7 @@ const countUnits = (values: Float64Array, power: number, out: Float64Array): boo
 /** Units divided, in their place. */
 export const divide = (units: Float64Array, digits: number): Float64Array => {
   const power = 10 ** digits;
-  for (let i = 0; i < units.length; i++) units[i]! /= power;
+  for (let i = 0; i < units.length; i++) units[i] /= power;
   return units;
 };
 

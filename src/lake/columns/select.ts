@@ -63,9 +63,9 @@ const some8 = (
 ): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+    const i = prior[k];
     out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
+    n += Number((a[i] - least) >>> 0 <= span) ^ flip;
   }
   return n;
 };
@@ -79,9 +79,9 @@ const some16 = (
 ): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+    const i = prior[k];
     out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
+    n += Number((a[i] - least) >>> 0 <= span) ^ flip;
   }
   return n;
 };
@@ -95,9 +95,9 @@ const some32 = (
 ): number => {
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+    const i = prior[k];
     out[n] = i;
-    n += Number((a[i]! - least) >>> 0 <= span) ^ flip;
+    n += Number((a[i] - least) >>> 0 <= span) ^ flip;
   }
   return n;
 };
@@ -146,9 +146,9 @@ export const passingCodes = (
     );
   let n = 0;
   for (let k = 0; k < prior.length; k++) {
-    const i = prior[k]!;
+    const i = prior[k];
     out[n] = i;
-    n += own[codes[i]!]!;
+    n += own[codes[i]];
   }
   return out.slice(0, n);
 };
@@ -157,7 +157,7 @@ const passing8 = (a: Uint8Array, rows: number, passes: Uint8Array, out: Uint32Ar
   let n = 0;
   for (let i = 0; i < rows; i++) {
     out[n] = i;
-    n += passes[a[i]!]!;
+    n += passes[a[i]];
   }
   return n;
 };
@@ -165,7 +165,7 @@ const passing16 = (a: Uint16Array, rows: number, passes: Uint8Array, out: Uint32
   let n = 0;
   for (let i = 0; i < rows; i++) {
     out[n] = i;
-    n += passes[a[i]!]!;
+    n += passes[a[i]];
   }
   return n;
 };
@@ -173,7 +173,7 @@ const passing32 = (a: Uint32Array, rows: number, passes: Uint8Array, out: Uint32
   let n = 0;
   for (let i = 0; i < rows; i++) {
     out[n] = i;
-    n += passes[a[i]!]!;
+    n += passes[a[i]];
   }
   return n;
 };
@@ -192,8 +192,8 @@ export const inFloatRange = (
   let n = 0;
   const own = prior ?? allRows(rows);
   for (let k = 0; k < own.length; k++) {
-    const i = own[k]!;
-    const x = values[i]!;
+    const i = own[k];
+    const x = values[i];
     out[n] = i;
     n += Number(x >= least && x <= most) ^ flip;
   }
@@ -242,7 +242,7 @@ const equalWides = (
   let n = 0;
   const own = prior ?? allRows(rows);
   for (let k = 0; k < own.length; k++) {
-    const i = own[k]!;
+    const i = own[k];
     out[n] = i;
     n += Number(halves[2 * i] === low && halves[2 * i + 1] === high) ^ flip;
   }
@@ -263,9 +263,9 @@ const rangeWides = (
   const length = prior?.length ?? rows;
   let n = 0;
   for (let k = 0; k < length; k++) {
-    const i = prior ? prior[k]! : k;
-    const low = halves[2 * i]! >>> 0;
-    const high = halves[2 * i + 1]! ^ turn;
+    const i = prior ? prior[k] : k;
+    const low = halves[2 * i] >>> 0;
+    const high = halves[2 * i + 1] ^ turn;
     const isIn =
       (high > fromHigh || (high === fromHigh && low >= fromLow)) &&
       (high < toHigh || (high === toHigh && low <= toLow));
@@ -305,15 +305,15 @@ export const rowsOfParts = (
     starts[tag] = start;
     const { passing } = part;
     if (!passing) passes.fill(1, start, start + part.rows);
-    else for (let k = 0; k < passing.length; k++) passes[start + passing[k]!] = 1;
+    else for (let k = 0; k < passing.length; k++) passes[start + passing[k]] = 1;
     start += part.rows;
   }
   const out = new Uint32Array(prior?.length ?? rows);
   let n = 0;
   for (let k = 0; k < out.length; k++) {
-    const i = prior ? prior[k]! : k;
+    const i = prior ? prior[k] : k;
     out[n] = i;
-    n += passes[starts[tags[i]!]! + slots[i]!]!;
+    n += passes[starts[tags[i]] + slots[i]];
   }
   return out.subarray(0, n);
 };
@@ -323,8 +323,8 @@ export const both = (a: Selection, b: Selection): Selection => {
   const out = new Uint32Array(Math.min(a.length, b.length));
   let n = 0;
   for (let i = 0, k = 0; i < a.length && k < b.length; ) {
-    const x = a[i]!;
-    const y = b[k]!;
+    const x = a[i];
+    const y = b[k];
     if (x === y) out[n++] = x;
     if (x <= y) i++;
     if (y <= x) k++;
@@ -335,7 +335,7 @@ export const both = (a: Selection, b: Selection): Selection => {
 export const either = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   const out = new Uint32Array(a.length + b.length);
   for (let n = 0, i = 0, k = 0; n < out.length; n++)
-    out[n] = k >= b.length || (i < a.length && a[i]! < b[k]!) ? a[i++]! : b[k++]!;
+    out[n] = k >= b.length || (i < a.length && a[i] < b[k]) ? a[i++] : b[k++];
   return out;
 };
 /** Rows that are in one of two, or in both. */
@@ -344,8 +344,8 @@ export const union = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   const out = new Uint32Array(a.length + b.length);
   let n = 0;
   for (let i = 0, k = 0; i < a.length || k < b.length; ) {
-    const x = i < a.length ? a[i]! : Infinity;
-    const y = k < b.length ? b[k]! : Infinity;
+    const x = i < a.length ? a[i] : Infinity;
+    const y = k < b.length ? b[k] : Infinity;
     out[n++] = x < y ? x : y;
     if (x <= y) i++;
     if (y <= x) k++;
@@ -357,9 +357,9 @@ export const flagged = (flags: Uint8Array, { rows, prior }: Candidates): Uint32A
   const out = new Uint32Array(prior?.length ?? rows);
   let n = 0;
   for (let k = 0; k < out.length; k++) {
-    const i = prior ? prior[k]! : k;
+    const i = prior ? prior[k] : k;
     out[n] = i;
-    n += flags[i]!;
+    n += flags[i];
   }
   return out.subarray(0, n);
 };

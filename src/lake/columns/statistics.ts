@@ -30,7 +30,7 @@ export const numberBounds = (values: Float64Array, length: number): NumberBounds
   let max = -Infinity;
   let hasNan = false;
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x < min) min = x;
     if (x > max) max = x;
     if (x !== x) hasNan = true;
@@ -40,7 +40,7 @@ export const numberBounds = (values: Float64Array, length: number): NumberBounds
 /** Whole numbers that are safe; where the sign of zero counts, no -0. */
 export const isWhole = (values: Float64Array, length: number, signedZero: boolean): boolean => {
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (Math.floor(x) !== x || x > Number.MAX_SAFE_INTEGER || x < Number.MIN_SAFE_INTEGER) return false;
     if (x === 0 && signedZero && Object.is(x, -0)) return false;
   }
@@ -48,10 +48,10 @@ export const isWhole = (values: Float64Array, length: number, signedZero: boolea
 };
 /** Rounded outwards. */
 export const wideBounds = (values: BigInt64Array | BigUint64Array, length: number): NumberBounds => {
-  let min = values[0]!;
+  let min = values[0];
   let max = min;
   for (let i = 1; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     if (x < min) min = x;
     else if (x > max) max = x;
   }
@@ -107,7 +107,7 @@ const cutUp = (bytes: Uint8Array): Uint8Array => {
   while (i >= 0 && bytes[i] === 0xff) i--;
   if (i < 0) return bytes;
   const cut = bytes.slice(0, i + 1);
-  cut[i]!++;
+  cut[i]++;
   return cut;
 };
 

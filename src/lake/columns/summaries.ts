@@ -29,11 +29,11 @@ const valuesAt = (column: Column, path: readonly string[], depth = 0): Values | 
       return column.name === longDecimalName ? undefined : valuesAt(column.inner, path, depth);
     case 'union': {
       const held = column.members.filter((m) => m.rows > 0 && m.form !== 'null');
-      return held.length === 1 ? valuesAt(held[0]!, path, depth) : undefined;
+      return held.length === 1 ? valuesAt(held[0], path, depth) : undefined;
     }
     case 'record': {
       if (depth === path.length) return { column, count: column.rows };
-      const field = fieldNamed(column, path[depth]!);
+      const field = fieldNamed(column, path[depth]);
       return field && (!field.present || field.present.same === 1)
         ? valuesAt(field.values, path, depth + 1)
         : undefined;
@@ -127,10 +127,10 @@ interface CodeTotals {
 }
 const totals8 = (codes: Uint8Array): CodeTotals => {
   let sum = 0;
-  let least = codes[0]!;
+  let least = codes[0];
   let greatest = least;
   for (let i = 0; i < codes.length; i++) {
-    const x = codes[i]!;
+    const x = codes[i];
     sum += x;
     if (x < least) least = x;
     if (x > greatest) greatest = x;
@@ -139,10 +139,10 @@ const totals8 = (codes: Uint8Array): CodeTotals => {
 };
 const totals16 = (codes: Uint16Array): CodeTotals => {
   let sum = 0;
-  let least = codes[0]!;
+  let least = codes[0];
   let greatest = least;
   for (let i = 0; i < codes.length; i++) {
-    const x = codes[i]!;
+    const x = codes[i];
     sum += x;
     if (x < least) least = x;
     if (x > greatest) greatest = x;
@@ -151,10 +151,10 @@ const totals16 = (codes: Uint16Array): CodeTotals => {
 };
 const totals32 = (codes: Uint32Array): CodeTotals => {
   let sum = 0;
-  let least = codes[0]!;
+  let least = codes[0];
   let greatest = least;
   for (let i = 0; i < codes.length; i++) {
-    const x = codes[i]!;
+    const x = codes[i];
     sum += x;
     if (x < least) least = x;
     if (x > greatest) greatest = x;
@@ -167,10 +167,10 @@ const numberTotals = ({ values }: NumberVector): Totals =>
 const safeTotals = (values: Float64Array): Totals => {
   let low = 0;
   let high = 0;
-  let least = values[0]!;
+  let least = values[0];
   let greatest = least;
   for (let i = 0; i < values.length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     const upper = Math.floor(x / 4294967296);
     high += upper;
     low += x - upper * 4294967296;
@@ -187,21 +187,21 @@ const wideTotals = (values: BigInt64Array | BigUint64Array): Totals => {
   let least = 0;
   let greatest = 0;
   for (let i = 0; i < values.length; i++) {
-    const upper = (words[2 * i + 1]! ^ turn) >>> 0;
-    const lower = words[2 * i]!;
+    const upper = (words[2 * i + 1] ^ turn) >>> 0;
+    const lower = words[2 * i];
     low += lower;
     high += upper;
     if (isBelow(words, turn, i, least)) least = i;
     if (isBelow(words, turn, greatest, i)) greatest = i;
   }
   return {
-    min: values[least]!,
-    max: values[greatest]!,
+    min: values[least],
+    max: values[greatest],
     sum: ((BigInt(high) - BigInt(turn) * BigInt(values.length)) << 32n) + BigInt(low),
   };
 };
 const isBelow = (words: Uint32Array, turn: number, a: number, b: number): boolean => {
-  const x = (words[2 * a + 1]! ^ turn) >>> 0;
-  const y = (words[2 * b + 1]! ^ turn) >>> 0;
-  return x < y || (x === y && words[2 * a]! < words[2 * b]!);
+  const x = (words[2 * a + 1] ^ turn) >>> 0;
+  const y = (words[2 * b + 1] ^ turn) >>> 0;
+  return x < y || (x === y && words[2 * a] < words[2 * b]);
 };

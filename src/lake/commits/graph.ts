@@ -59,7 +59,7 @@ const placeOf = (list: readonly StoredCommit[], commit: StoredCommit): number =>
   let high = list.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comesFirst(commit, list[middle]!)) low = middle + 1;
+    if (comesFirst(commit, list[middle])) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -92,7 +92,7 @@ export class Lineage {
     const rows: Put[] = [];
     let seen = 0;
     for (const { inputs, outputs } of steps) {
-      const name = outputs[0]!;
+      const name = outputs[0];
       rows.push({
         table: 'lineage',
         key: this.stepKey(name),
@@ -271,7 +271,7 @@ const stepsOf = ({ adds, deletes, from, rewrite = true }: Rewritten): readonly S
   const steps: Step[] = [];
   let at = 0;
   rewrite.forEach((count, i) => {
-    if (count > 0) steps.push({ inputs: [deletes[i]!], outputs: adds.slice(at, at + count) });
+    if (count > 0) steps.push({ inputs: [deletes[i]], outputs: adds.slice(at, at + count) });
     at += count;
   });
   return steps;

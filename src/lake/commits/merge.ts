@@ -105,11 +105,11 @@ interface Base {
 }
 
 const baseOf = async (store: PoolStore, bases: readonly Id[], depth: number): Promise<Base> => {
-  let list = bases.length > 0 ? await store.list(bases[0]!) : ObjectList.empty(store.order);
+  let list = bases.length > 0 ? await store.list(bases[0]) : ObjectList.empty(store.order);
   const disputed: Kin[] = [];
   if (depth >= crossingsMax) return { list, disputed };
   for (const [i, other] of bases.slice(1).entries()) {
-    const belowBases = await commonAncestors(store.commit, bases[0]!, other);
+    const belowBases = await commonAncestors(store.commit, bases[0], other);
     const below = await baseOf(store, belowBases, depth + 1);
     const sides = planMerge(below.list, list, await store.list(other));
     const clash = await clashOfSides(store.lineage, sides, i > 0 || belowBases.length > 1);

@@ -254,7 +254,7 @@ export class SnapshotCache {
     flush();
     const header = Buffer.alloc(4);
     header.writeUInt32LE(puts.length);
-    const first = puts[0]!;
+    const first = puts[0];
     puts[0] = { ...first, payload: Buffer.concat([header, first.payload]) };
     const poolKey = Buffer.from(poolId, 'hex');
     await this.tables.write(puts, () => {
@@ -294,7 +294,7 @@ const replay = async (history: History, base: ObjectList, commits: readonly Stor
     return entry;
   };
   for (let i = 0; i < commits.length; i++) {
-    const commit = commits[i]!;
+    const commit = commits[i];
     for (const id of commit.deletes) {
       const entry = find(id);
       added.delete(id);

@@ -63,7 +63,7 @@ export const keyColumn = (v: Vector, path: readonly string[], depth = 0): Vector
     case 'named':
       return keyColumn(v.inner, path, depth);
     case 'map':
-      return keyColumn(entries(v, path[depth]!), path, depth + 1);
+      return keyColumn(entries(v, path[depth]), path, depth + 1);
     default:
       return nulls(v.length);
   }
@@ -74,7 +74,7 @@ const entries = (v: MapVector, name: string): Vector => {
   const slots = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) {
     slots[i] = i;
-    for (let at = v.offsets[i]!; at < v.offsets[i + 1]!; at++) {
+    for (let at = v.offsets[i]; at < v.offsets[i + 1]; at++) {
       const { type, data } = underValue(valueAt(v.keys, at));
       if (type !== types.string || data !== name) continue;
       tags[i] = 0;
@@ -122,8 +122,8 @@ const numberColumn = (v: NumberVector): SortColumn => {
   if (spread) return { prefix: spread.distances };
   const { low, high } = halves(values, v.length);
   const prefix = new Float64Array(v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = high[i]! * 4294967296 + low[i]!;
-  return { prefix, exact: (i, j) => (values[i]! < values[j]! ? -1 : values[i]! > values[j]! ? 1 : 0) };
+  for (let i = 0; i < prefix.length; i++) prefix[i] = high[i] * 4294967296 + low[i];
+  return { prefix, exact: (i, j) => (values[i] < values[j] ? -1 : values[i] > values[j] ? 1 : 0) };
 };
 
 /**
@@ -144,7 +144,7 @@ export const inKeyOrder = (
   }
   const columns = keys.map((path) => keyColumn(batch, path));
   return (
-    (columns.length === 1 ? textsInOrder(columns[0]!, descending) : undefined) ??
+    (columns.length === 1 ? textsInOrder(columns[0], descending) : undefined) ??
     !sortRows(columns.map(sortColumn), batch.length, { descending })
   );
 };
@@ -167,16 +167,16 @@ const runsInOrder = (
 ): boolean => {
   const views = parts.map((part) => viewOf(part.bytes));
   const places = parts.map((part) => part.offsets);
-  let lastView = views[0]!;
+  let lastView = views[0];
   let lastStart = 0;
   let lastEnd = 0;
   for (let i = 0; i < length; i++) {
-    const tag = tags ? tags[i]! : 0;
-    const slot = slots ? slots[i]! : i;
-    const offsets = places[tag]!;
-    const view = views[tag]!;
-    const start = offsets[slot]!;
-    const end = offsets[slot + 1]!;
+    const tag = tags ? tags[i] : 0;
+    const slot = slots ? slots[i] : i;
+    const offsets = places[tag];
+    const view = views[tag];
+    const start = offsets[slot];
+    const end = offsets[slot + 1];
     if (i > 0) {
       const c = compareRuns(lastView, lastStart, lastEnd, view, start, end);
       if (descending ? c < 0 : c > 0) return false;
@@ -192,7 +192,7 @@ const runsInOrder = (
 const prefixBytes = 6;
 const textPrefix = (bytes: Uint8Array, start: number, end: number): number => {
   let x = 0;
-  for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k]! : 0);
+  for (let k = 0; k < prefixBytes; k++) x = x * 256 + (start + k < end ? bytes[start + k] : 0);
   return x;
 };
 const textColumn = (v: BytesVector): SortColumn => {
@@ -201,29 +201,29 @@ const textColumn = (v: BytesVector): SortColumn => {
   if (times) return { prefix: times.distances };
   const prefix = new Float64Array(v.length);
   const shared = sharedBytes(v.bytes, v.offsets, v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i]! + shared, v.offsets[i + 1]!);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(v.bytes, v.offsets[i] + shared, v.offsets[i + 1]);
   return { prefix, exact: exactly(v.bytes, v.offsets, shared) };
 };
 /** The same of texts that are looked up. */
 const selectedColumn = (v: BytesVector, index: Uint32Array): SortColumn => {
   const { prefix, exact } = textColumn(v);
   const out = new Float64Array(index.length);
-  for (let i = 0; i < out.length; i++) out[i] = prefix[index[i]!]!;
-  return { prefix: out, ...(exact && { exact: (i: number, j: number) => exact(index[i]!, index[j]!) }) };
+  for (let i = 0; i < out.length; i++) out[i] = prefix[index[i]];
+  return { prefix: out, ...(exact && { exact: (i: number, j: number) => exact(index[i], index[j]) }) };
 };
 /** Compares runs of bytes from a place on up to which they are alike. */
 const exactly = (bytes: Uint8Array, offsets: Uint32Array, from: number): ((i: number, j: number) => number) => {
   const view = viewOf(bytes);
-  return (i, j) => compareRuns(view, offsets[i]! + from, offsets[i + 1]!, view, offsets[j]! + from, offsets[j + 1]!);
+  return (i, j) => compareRuns(view, offsets[i] + from, offsets[i + 1], view, offsets[j] + from, offsets[j + 1]);
 };
 /** How many bytes all rows begin with alike. */
 const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): number => {
   if (length === 0) return 0;
-  const first = offsets[0]!;
-  let shared = offsets[1]! - first;
+  const first = offsets[0];
+  let shared = offsets[1] - first;
   for (let i = 1; i < length && shared > 0; i++) {
-    const start = offsets[i]!;
-    const most = Math.min(shared, offsets[i + 1]! - start);
+    const start = offsets[i];
+    const most = Math.min(shared, offsets[i + 1] - start);
     let k = 0;
     while (k < most && bytes[start + k] === bytes[first + k]) k++;
     shared = k;
@@ -235,20 +235,20 @@ const sharedBytes = (bytes: Uint8Array, offsets: Uint32Array, length: number): n
 const nullableColumn = (v: DynamicVector): SortColumn | undefined => {
   const parts = v.parts.map(flatten);
   const valued = parts.filter((p) => p.form !== 'null' && p.length > 0);
-  if (valued.length !== 1 || (valued[0]!.form !== 'number' && valued[0]!.form !== 'bytes')) return undefined;
-  const at = parts.indexOf(valued[0]!);
-  const inner = sortColumn(valued[0]!);
-  const isText = valued[0]!.form === 'bytes';
+  if (valued.length !== 1 || (valued[0].form !== 'number' && valued[0].form !== 'bytes')) return undefined;
+  const at = parts.indexOf(valued[0]);
+  const inner = sortColumn(valued[0]);
+  const isText = valued[0].form === 'bytes';
   if (isText && (valued[0] as BytesVector).type !== types.string) return undefined;
   if (!isText && inner.prefix.includes(Infinity)) return undefined;
   const prefix = new Float64Array(v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]!]! : Infinity;
+  for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]] : Infinity;
   const { exact } = inner;
   const { tags, slots } = v;
   return {
     prefix,
     ...(exact && {
-      exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i]!, slots[j]!) : 0),
+      exact: (i: number, j: number) => (tags[i] === at && tags[j] === at ? exact(slots[i], slots[j]) : 0),
     }),
   };
 };
@@ -263,7 +263,7 @@ const anyColumn = (v: Vector): SortColumn => {
   }
   const { bytes } = out;
   const prefix = new Float64Array(v.length);
-  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(bytes, offsets[i]!, offsets[i + 1]!);
+  for (let i = 0; i < prefix.length; i++) prefix[i] = textPrefix(bytes, offsets[i], offsets[i + 1]);
   return { prefix, exact: exactly(bytes, offsets, 0) };
 };
 
@@ -301,8 +301,8 @@ const tieBreak = (columns: readonly SortColumn[], ties: TieBreak | undefined, si
   if (columns.length <= 1 && !columns[0]?.exact && !ties) return undefined;
   return (i, j) => {
     for (let k = 0; k < columns.length; k++) {
-      const { prefix, exact } = columns[k]!;
-      if (k > 0 && prefix[i] !== prefix[j]) return prefix[i]! < prefix[j]! ? -sign : sign;
+      const { prefix, exact } = columns[k];
+      if (k > 0 && prefix[i] !== prefix[j]) return prefix[i] < prefix[j] ? -sign : sign;
       const c = exact ? exact(i, j) : 0;
       if (c !== 0) return c * sign;
     }
@@ -323,10 +323,10 @@ const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefine
     const merged = new Uint32Array((starts.length >> 1) + 1);
     let count = 0;
     for (let r = 0; r + 1 < starts.length; r += 2) {
-      merged[count++] = starts[r]!;
-      const middle = starts[r + 1]!;
-      const end = r + 2 < starts.length ? starts[r + 2]! : middle;
-      mergeRuns(fromKeys, fromRows, toKeys, toRows, starts[r]!, middle, end, ties);
+      merged[count++] = starts[r];
+      const middle = starts[r + 1];
+      const end = r + 2 < starts.length ? starts[r + 2] : middle;
+      mergeRuns(fromKeys, fromRows, toKeys, toRows, starts[r], middle, end, ties);
     }
     merged[count++] = length;
     starts = merged.subarray(0, count);
@@ -346,9 +346,9 @@ const ascendingEnd = (
 ): number => {
   let i = start + 1;
   for (; i < length; i++) {
-    const a = keys[i - 1]!;
-    const b = keys[i]!;
-    if (a < b || (a === b && (!ties || ties(rows ? rows[i - 1]! : i - 1, rows ? rows[i]! : i) <= 0))) continue;
+    const a = keys[i - 1];
+    const b = keys[i];
+    if (a < b || (a === b && (!ties || ties(rows ? rows[i - 1] : i - 1, rows ? rows[i] : i) <= 0))) continue;
     break;
   }
   return i;
@@ -362,9 +362,9 @@ const descendingEnd = (
 ): number => {
   let i = start + 1;
   for (; i < length; i++) {
-    const a = keys[i - 1]!;
-    const b = keys[i]!;
-    if (a > b || (a === b && ties && ties(rows[i - 1]!, rows[i]!) > 0)) continue;
+    const a = keys[i - 1];
+    const b = keys[i];
+    if (a > b || (a === b && ties && ties(rows[i - 1], rows[i]) > 0)) continue;
     break;
   }
   return i;
@@ -407,9 +407,9 @@ const mergeRuns = (
   ties: TieBreak | undefined,
 ): void => {
   const isBefore = (i: number, j: number): boolean => {
-    const a = fromKeys[i]!;
-    const b = fromKeys[j]!;
-    return a < b || (a === b && (!ties || ties(fromRows[i]!, fromRows[j]!) <= 0));
+    const a = fromKeys[i];
+    const b = fromKeys[j];
+    return a < b || (a === b && (!ties || ties(fromRows[i], fromRows[j]) <= 0));
   };
   const move = (from: number, to: number, at: number): number => {
     toKeys.set(fromKeys.subarray(from, to), at);
@@ -422,12 +422,12 @@ const mergeRuns = (
   let lefts = 0;
   let rights = 0;
   while (left < middle && right < end) {
-    const a = fromKeys[left]!;
-    const b = fromKeys[right]!;
-    const takeLeft = a < b || (a === b && (!ties || ties(fromRows[left]!, fromRows[right]!) <= 0));
+    const a = fromKeys[left];
+    const b = fromKeys[right];
+    const takeLeft = a < b || (a === b && (!ties || ties(fromRows[left], fromRows[right]) <= 0));
     if (takeLeft) {
       toKeys[at] = a;
-      toRows[at++] = fromRows[left++]!;
+      toRows[at++] = fromRows[left++];
       rights = 0;
       if (++lefts < gallopMin) continue;
       const until = firstFrom(left, middle, (i) => !isBefore(i, right));
@@ -436,7 +436,7 @@ const mergeRuns = (
       lefts = 0;
     } else {
       toKeys[at] = b;
-      toRows[at++] = fromRows[right++]!;
+      toRows[at++] = fromRows[right++];
       lefts = 0;
       if (++rights < gallopMin) continue;
       const until = firstFrom(right, end, (i) => isBefore(left, i));

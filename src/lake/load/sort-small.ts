@@ -70,6 +70,6 @@ class HeldShapes {
     this.vectors += vectorsIn(held.at(-1)!);
     if (this.vectors <= this.limits.typesMax && this.vectors <= this.limits.columnsMax) return;
     this.shapes ??= new LoadShapes(this.limits);
-    while (this.seen < held.length) this.shapes.add(held[this.seen++]!);
+    while (this.seen < held.length) this.shapes.add(held[this.seen++]);
   }
 }

@@ -35,9 +35,9 @@ export const writeChanges = (out: Buffer, at: number, changes: readonly Change[]
 export const readChanges = (bytes: Buffer, from: number, end: number): readonly Change[] => {
   const changes: Change[] = [];
   for (let at = from; at < end; ) {
-    const code = bytes[at]!;
-    const table: TableName = tableNames[code & ~goesFlag]!;
-    const keyEnd = at + 2 + bytes[at + 1]!;
+    const code = bytes[at];
+    const table: TableName = tableNames[code & ~goesFlag];
+    const keyEnd = at + 2 + bytes[at + 1];
     const key = bytes.subarray(at + 2, keyEnd);
     if (code & goesFlag) {
       changes.push({ table, key });

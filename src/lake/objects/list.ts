@@ -115,15 +115,15 @@ export class ObjectList {
     let weight = 0;
     const starts = this.startsOf();
     for (let c = chunkOfPosition(starts, from); c < this.chunks.length; c++) {
-      const chunk = this.chunks[c]!;
+      const chunk = this.chunks[c];
       if (!overlaps(range, chunk.low, chunk.high)) continue;
-      for (let i = Math.max(0, from - starts[c]!); i < chunk.entries.length; i++) {
-        const entry = chunk.entries[i]!;
+      for (let i = Math.max(0, from - starts[c]); i < chunk.entries.length; i++) {
+        const entry = chunk.entries[i];
         if (!overlaps(range, entry.min.sort, entry.max.sort)) continue;
         const shown = view ? view.shown(entry) : entry;
         if (!shown) continue;
         weight += view?.weight(shown) ?? 1;
-        if (weight > limit && found.length > 0) return { entries: found, next: starts[c]! + i };
+        if (weight > limit && found.length > 0) return { entries: found, next: starts[c] + i };
         found.push(shown);
       }
     }
@@ -163,8 +163,8 @@ const compare = (order: SortOrder, a: ObjectEntry, b: ObjectEntry): number =>
   a.sequence - b.sequence;
 
 const chunkOf = (entries: readonly ObjectEntry[]): Chunk => {
-  let low = entries[0]!.min.sort;
-  let high = entries[0]!.max.sort;
+  let low = entries[0].min.sort;
+  let high = entries[0].max.sort;
   for (const e of entries) {
     if (compareBytes(e.min.sort, low) < 0) low = e.min.sort;
     if (compareBytes(e.max.sort, high) > 0) high = e.max.sort;
@@ -178,7 +178,7 @@ const place = (entries: readonly ObjectEntry[], order: SortOrder, entry: ObjectE
   let high = entries.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (compare(order, entries[middle]!, entry) < 0) low = middle + 1;
+    if (compare(order, entries[middle], entry) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -201,7 +201,7 @@ const chunkOfPosition = (starts: Uint32Array, position: number): number => {
   let high = starts.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (starts[middle]! <= position) low = middle + 1;
+    if (starts[middle] <= position) low = middle + 1;
     else high = middle;
   }
   return Math.max(0, low - 1);
@@ -213,7 +213,7 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     return;
   }
   const at = Math.min(chunkAt(chunks, order, entry), chunks.length - 1);
-  const { entries, low, high } = chunks[at]!;
+  const { entries, low, high } = chunks[at];
   const where = place(entries, order, entry);
   // A full last chunk that is appended to stays as it is: keys that only grow then leave full chunks behind.
   if (entries.length === chunkEntriesMax && where === entries.length) {
@@ -230,7 +230,7 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
     entries: grown,
     low: compareBytes(entry.min.sort, low) < 0 ? entry.min.sort : low,
     high: compareBytes(entry.max.sort, high) > 0 ? entry.max.sort : high,
-    bytes: chunks[at]!.bytes + bytesOf(entry),
+    bytes: chunks[at].bytes + bytesOf(entry),
     holders: 0,
   };
 };

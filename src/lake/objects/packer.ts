@@ -146,7 +146,7 @@ export class Packer {
       await this.pack(face, run.slice(half));
       return;
     }
-    const pack: Pack = { entry: entryOf(made, run[0]!), members };
+    const pack: Pack = { entry: entryOf(made, run[0]), members };
     const { tables } = store.stores;
     try {
       await tables.write(

@@ -263,7 +263,7 @@ export class ObjectReader {
   /** The fusion of the types of its rows; undefined if it has none. */
   get rowType(): Type | undefined {
     const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout));
-    const types = Array.from(layouts, (k) => typeOfLayout(this.layouts[k]!));
+    const types = Array.from(layouts, (k) => typeOfLayout(this.layouts[k]));
     return fuseAll(types);
   }
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
@@ -639,7 +639,7 @@ export class ObjectReader {
     return (this.columns[block] = this.decode(`block ${block}`, () => {
       const input = new ByteReader(this.footer, entry.directory, entry.directory + entry.directoryLength);
       const kinds = { statistics: this.statistics, compressed: this.isCompressed };
-      return new DirectoryReader(input, this.typeOf, kinds).column(this.layouts[entry.layout]!, entry.rows);
+      return new DirectoryReader(input, this.typeOf, kinds).column(this.layouts[entry.layout], entry.rows);
     }));
   }
 
@@ -742,10 +742,10 @@ const runsOf = (
   const runs = [];
   for (let i = 0; i < segments.length; ) {
     const first = i;
-    const start = segments[i]!.offset;
-    let end = start + segments[i]!.length;
-    for (i++; i < segments.length && segments[i]!.offset - end <= gapBytesMax; i++)
-      end = segments[i]!.offset + segments[i]!.length;
+    const start = segments[i].offset;
+    let end = start + segments[i].length;
+    for (i++; i < segments.length && segments[i].offset - end <= gapBytesMax; i++)
+      end = segments[i].offset + segments[i].length;
     runs.push({ run: segments.slice(first, i), start, end });
   }
   return runs;
@@ -773,13 +773,13 @@ export const projectionOf = (paths: readonly (readonly string[])[]): Projection 
   for (const path of paths) {
     let at = root;
     for (let i = 0; i < path.length; i++) {
-      const known = at.get(path[i]!);
+      const known = at.get(path[i]);
       if (known === true) break;
-      if (i === path.length - 1) at.set(path[i]!, true);
+      if (i === path.length - 1) at.set(path[i], true);
       else if (known) at = known;
       else {
         const inner: Projection = new Map();
-        at.set(path[i]!, inner);
+        at.set(path[i], inner);
         at = inner;
       }
     }

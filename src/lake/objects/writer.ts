@@ -196,7 +196,7 @@ export class ObjectWriter {
   private layout(block: EncodedBlock): number {
     const { layouts } = this;
     if (layouts.length > 0) {
-      this.layoutNumbers ??= new Map([[layoutKey(layouts[0]!), 0]]);
+      this.layoutNumbers ??= new Map([[layoutKey(layouts[0]), 0]]);
       const key = layoutKey(block.layout);
       const known = this.layoutNumbers.get(key);
       if (known !== undefined) return known;

@@ -160,7 +160,7 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
   if (ready.length === 0) return ends;
   try {
     const made = await context.store.write(commits, context.placed);
-    ready.forEach((job, i) => ends.push({ id: job.id, result: made[i]! }));
+    ready.forEach((job, i) => ends.push({ id: job.id, result: made[i] }));
   } catch (error) {
     for (const job of ready) ends.push({ id: job.id, error });
   }
@@ -170,11 +170,11 @@ const loadGroup = async (context: JobContext, jobs: readonly Job<'load'>[]): Pro
 const commitOne = async (
   { store, payload }: JobContext,
   job: DraftTask & { readonly id: number },
-): Promise<JobResult> => (await store.write([await draftCommit(store, job, payload(job.id))]))[0]!;
+): Promise<JobResult> => (await store.write([await draftCommit(store, job, payload(job.id))]))[0];
 
 const work: { readonly [K in PoolJobKind]: Work<K> } = {
   load: async (context, job) => {
-    const end = (await loadGroup(context, [job]))[0]!;
+    const end = (await loadGroup(context, [job]))[0];
     if ('error' in end) throw end.error;
     return end.result;
   },

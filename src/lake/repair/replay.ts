@@ -56,8 +56,8 @@ export const leftOf = (directory: string): string | undefined => {
       (segment) => !isFile(segmentPath(directory, segment)) || usedBytes(segmentPath(directory, segment)) > headBytes,
     )
   )
-    return `log/${segmentName(segments[0]!)}, byte 0: its head is damaged`;
-  return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)!}` : undefined;
+    return `log/${segmentName(segments[0])}, byte 0: its head is damaged`;
+  return bases.length > 0 ? `its segments are missing, there is a base up to record ${bases.at(-1)}` : undefined;
 };
 /** Up to the last byte that is not zero. */
 const usedBytes = (path: string): number => readFileSync(path).findLastIndex((byte) => byte !== 0) + 1;

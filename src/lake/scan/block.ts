@@ -125,7 +125,7 @@ export class BlockScanner {
     if (reader.isFar && !this.toldBytes.has(reader)) this.toldBytes.set(reader, reader.bytesRead);
     const live = this.apart(this.live(reader.parts(block)));
     for (let k = 0; k < live.length; k++) {
-      const kept = this.kept(reader, block, live[k]!);
+      const kept = this.kept(reader, block, live[k]);
       if (kept instanceof Promise) return this.partsLater(reader, block, { live, from: k + 1, first: kept, out });
       if (kept) out.push(wantedRows(kept));
     }
@@ -149,7 +149,7 @@ export class BlockScanner {
     let kept = await first;
     if (kept) out.push(wantedRows(kept));
     for (let k = from; k < live.length; k++) {
-      kept = await this.kept(reader, block, live[k]!);
+      kept = await this.kept(reader, block, live[k]);
       if (kept) out.push(wantedRows(kept));
     }
     return out;
@@ -170,17 +170,17 @@ export class BlockScanner {
         parts.map((p) => found.get(p)),
       );
     const [kept] = found.values();
-    return wantedRows(kept!);
+    return wantedRows(kept);
   }
 
   /** The first rows of the block in its order, unfiltered: of its parts only those are read that these rows are in. */
   async first(reader: ObjectReader, block: number, count: number): Promise<Vector> {
     const parts = reader.parts(block);
     const places = await reader.tags(block);
-    if (!places) return cutOut(await this.part(reader, block, parts[0]!), 0, count);
+    if (!places) return cutOut(await this.part(reader, block, parts[0]), 0, count);
     const tags = places.tags.subarray(0, count);
     const found: Vector[] = parts.map(() => noRows);
-    for (const tag of new Set(tags)) found[tag] = await this.part(reader, block, parts[tag]!);
+    for (const tag of new Set(tags)) found[tag] = await this.part(reader, block, parts[tag]);
     return cutParts({ tags, slots: places.slots, parts: found }, 0, count)!;
   }
   private part(reader: ObjectReader, block: number, part: Column): MaybePromise<Vector> {
@@ -376,7 +376,7 @@ export class BlockScanner {
   }
   private best(reader: ObjectReader, block: number, seen: Vector, index: KeptRows): KeptRows {
     const { bestKeys, descending } = this.options;
-    return bestKeys ? bestKeys.chosen(seen, index, spanOfBlock(reader.blocks[block]!, descending === true)) : index;
+    return bestKeys ? bestKeys.chosen(seen, index, spanOfBlock(reader.blocks[block], descending === true)) : index;
   }
   /** The rows that the filter chose, with the columns that it did not look at. */
   private completed(
@@ -492,7 +492,7 @@ const lackingOf = (wanted: Paths | undefined, looked: Paths | undefined): Lackin
   return {
     name: JSON.stringify([lacking, false]),
     projection: projectionOf(lacking),
-    names: new Set(wanted.map((c) => c[0]!)),
+    names: new Set(wanted.map((c) => c[0])),
   };
 };
 
@@ -517,14 +517,14 @@ const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[])
   const outSlots = new Uint32Array(length);
   const given = new Uint32Array(found.length);
   for (let i = 0, at = 0; at < length; i++) {
-    const tag = tags[i]!;
-    const slot = slots[i]!;
-    const run = runs[tag]!;
+    const tag = tags[i];
+    const slot = slots[i];
+    const run = runs[tag];
     const mask = masks[tag];
     if (slot < run.start || slot >= run.end || (mask && mask[slot] === 0)) continue;
-    const place = places[tag]!;
+    const place = places[tag];
     outTags[at] = place;
-    outSlots[at++] = given[place]!++;
+    outSlots[at++] = given[place]++;
   }
   return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: found.map(wantedRows) };
 };
@@ -538,6 +538,6 @@ const runOf = (part: Kept | undefined): { readonly start: number; readonly end: 
 };
 const maskOf = (index: Uint32Array, length: number): Uint8Array => {
   const mask = new Uint8Array(length);
-  for (let i = 0; i < index.length; i++) mask[index[i]!] = 1;
+  for (let i = 0; i < index.length; i++) mask[index[i]] = 1;
   return mask;
 };

@@ -40,24 +40,24 @@ export const cutParts = (
   const first = new Int32Array(parts.length).fill(-1);
   const next = new Uint32Array(parts.length);
   for (let i = start; i < end; i++) {
-    const tag = tags[i]!;
-    const slot = slots[i]!;
-    if (first[tag]! < 0) first[tag] = slot;
+    const tag = tags[i];
+    const slot = slots[i];
+    if (first[tag] < 0) first[tag] = slot;
     else if (next[tag] !== slot) return undefined;
     next[tag] = slot + 1;
   }
   const places = new Uint32Array(parts.length);
   const used: Vector[] = [];
   parts.forEach((part, tag) => {
-    if (first[tag]! >= 0) places[tag] = used.push(cutOut(part, first[tag]!, next[tag]!)) - 1;
+    if (first[tag] >= 0) places[tag] = used.push(cutOut(part, first[tag], next[tag])) - 1;
   });
   if (used.length === 1) return used[0];
   const outTags = new Uint32Array(length);
   const outSlots = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
-    const tag = tags[start + i]!;
-    outTags[i] = places[tag]!;
-    outSlots[i] = slots[start + i]! - first[tag]!;
+    const tag = tags[start + i];
+    outTags[i] = places[tag];
+    outSlots[i] = slots[start + i] - first[tag];
   }
   return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: used };
 };

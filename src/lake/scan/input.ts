@@ -29,7 +29,7 @@ export const wholeBlockRows = 1024;
  */
 export const batchBytes = 4 << 20;
 /** Whether the block is read by itself. */
-export const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block]!.rows >= wholeBlockRows;
+export const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block].rows >= wholeBlockRows;
 
 /** One scan's input. The list of objects is read forwards: `peek` and `step`. */
 export class ScanInput {
@@ -131,13 +131,13 @@ export class ScanInput {
     const unwanted = without?.(reader.id);
     const best = this.bestKeys;
     const mayBeBest = (k: number): boolean =>
-      !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k]!, this.descending));
+      !best || !isWhole(reader, k) || best.mayHold(spanOfBlock(reader.blocks[k], this.descending));
     if (blocks) return blocks(reader.id).find((k) => k >= block && mayBeBest(k)) ?? -1;
     for (let k = block; k < reader.blocks.length; k++) {
       if (!mayBeBest(k) || (unwanted && !hasRowsLeft(reader, k, unwanted))) continue;
-      if (this.range && !isInRange(reader.blocks[k]!, this.range, this.descending)) continue;
+      if (this.range && !isInRange(reader.blocks[k], this.range, this.descending)) continue;
       // The parts of large blocks are looked at one by one when they are read (BlockScanner).
-      if (!pruner || reader.blocks[k]!.rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;
+      if (!pruner || reader.blocks[k].rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;
     }
     return -1;
   }

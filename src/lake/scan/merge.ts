@@ -34,23 +34,23 @@ type MergeOrder = Pick<ScanInput, 'source' | 'descending' | 'compare'>;
  * other.
  */
 export const mergePieces = (pieces: readonly Piece[], input: MergeOrder): Vector => {
-  const ordered = pieces.every((p, i) => i === 0 || input.compare(pieces[i - 1]!.firstKey, p.firstKey) <= 0)
+  const ordered = pieces.every((p, i) => i === 0 || input.compare(pieces[i - 1].firstKey, p.firstKey) <= 0)
     ? pieces
     : [...pieces].sort((a, b) => input.compare(a.firstKey, b.firstKey));
   const out: Vector[] = [];
   for (let start = 0, end = 0; start < ordered.length; start = end) {
-    let last = ordered[start]!.lastKey;
-    for (end = start + 1; end < ordered.length && input.compare(ordered[end]!.firstKey, last) <= 0; end++) {
-      if (input.compare(ordered[end]!.lastKey, last) > 0) last = ordered[end]!.lastKey;
+    let last = ordered[start].lastKey;
+    for (end = start + 1; end < ordered.length && input.compare(ordered[end].firstKey, last) <= 0; end++) {
+      if (input.compare(ordered[end].lastKey, last) > 0) last = ordered[end].lastKey;
     }
-    out.push(end - start === 1 ? ordered[start]!.rows : sorted(ordered.slice(start, end), input));
+    out.push(end - start === 1 ? ordered[start].rows : sorted(ordered.slice(start, end), input));
   }
   return concat(out);
 };
 
 const sorted = (pieces: readonly Piece[], { source, descending }: MergeOrder): Vector => {
   const rows = concat(pieces.map((p) => p.rows));
-  const columns = source.keys.map((_, k) => sortColumn(concat(pieces.map((p) => p.keys[k]!))));
+  const columns = source.keys.map((_, k) => sortColumn(concat(pieces.map((p) => p.keys[k]))));
   const ties = rows.length <= tieRowsMax && pieces.every((p) => p.cursor.meta.inline) ? tieBreak(pieces) : undefined;
   const order = sortRows(columns, rows.length, { descending, ties });
   return order ? take(rows, order) : rows;
@@ -71,8 +71,8 @@ const tieBreak = (pieces: readonly Piece[]): TieBreak => {
   const body = (i: number): Uint8Array => {
     const known = bodies.get(i);
     if (known) return known;
-    const k = owner[i]!;
-    const piece = pieces[k]!;
+    const k = owner[i];
+    const piece = pieces[k];
     let rows = whole.get(k);
     if (!rows) {
       const read = piece.cursor.reader.read(piece.block);
@@ -80,7 +80,7 @@ const tieBreak = (pieces: readonly Piece[]): TieBreak => {
       whole.set(k, (rows = read));
     }
     const out = new ByteWriter();
-    writeBody(out, typeAt(rows, rowOf[i]!), dataAt(rows, rowOf[i]!));
+    writeBody(out, typeAt(rows, rowOf[i]), dataAt(rows, rowOf[i]));
     const bytes = out.done();
     bodies.set(i, bytes);
     return bytes;

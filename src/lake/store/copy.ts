@@ -344,7 +344,7 @@ class LakeCopy implements LakeStore {
     return new LakeError('store-unreachable', { store: this.bucket.name, what: 'the log', tries: 1, fault: text });
   }
   add(place: LogPlace, transactions: readonly (readonly Change[])[]): void {
-    const changes = transactions.length === 1 ? transactions[0]! : transactions.flat();
+    const changes = transactions.length === 1 ? transactions[0] : transactions.flat();
     const bytes = changesLength(changes);
     this.newest = place;
     this.behindSince ??= performance.now();
@@ -721,7 +721,7 @@ export const eachOf = async <T>(
 ): Promise<void> => {
   let next = 0;
   const some = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) await each(items[i]!);
+    for (let i = next++; i < items.length; i = next++) await each(items[i]);
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, some));
 };

@@ -350,7 +350,7 @@ class BucketFollower implements LakeFollower {
   }
   private async removeDue(before: number): Promise<void> {
     try {
-      while (this.leaving.length > 0 && this.leaving[0]!.at <= before) {
+      while (this.leaving.length > 0 && this.leaving[0].at <= before) {
         const { rows, files } = this.leaving.shift()!;
         // One that came back is there for another reason.
         for (const id of files) if (!this.lake.hasFile(id)) await this.lake.removeFile(id);

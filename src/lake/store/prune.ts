@@ -46,11 +46,11 @@ export class LogPruner {
   async madeBase(segment: number): Promise<void> {
     if (!this.isListed) await this.list();
     if (this.bases.at(-1) !== segment) this.bases.push(segment);
-    for (; this.bases.length > basesKept; this.bases.shift()) await this.bucket.delete(baseKey(this.bases[0]!));
+    for (; this.bases.length > basesKept; this.bases.shift()) await this.bucket.delete(baseKey(this.bases[0]));
     if (this.bases.length < basesKept) return;
     const before = Date.now() - this.graceMs;
     for (let [next] = this.marks; next && next.atMs < before; [next] = this.marks) {
-      const last = Math.min(next.last, this.bases[0]!);
+      const last = Math.min(next.last, this.bases[0]);
       for (; this.first <= last; this.first++) await this.bucket.delete(segmentKey(this.first));
       if (last < next.last) return;
       this.marks.shift();

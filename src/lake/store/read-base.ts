@@ -49,9 +49,9 @@ export const readByBase = async <T>(
     newest ??= made;
     passed.push({ base, fault: String(made.parameters['fault']), text: made.message });
   }
-  if (!(await beginsHere(bucket))) throw newest!;
+  if (!(await beginsHere(bucket))) throw newest;
   const made = await tried(0, read, newest);
-  if (made instanceof LakeError) throw newest!;
+  if (made instanceof LakeError) throw newest;
   return { made, base: 0, passed };
 };
 /** The fault of that base. Of an older one, damage of the segments behind it is none: what is wrong is the newest. */

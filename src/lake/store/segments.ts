@@ -103,7 +103,7 @@ export const encodeSegment = (
   headBytes.copy(bytes, magicBytes + 4);
   let at = magicBytes + 4 + headBytes.length;
   records.forEach((changes, i) => {
-    bytes.writeUInt32LE(lengths[i]!, at);
+    bytes.writeUInt32LE(lengths[i], at);
     at = writeChanges(bytes, at + 4, changes);
   });
   const sum = createHash('sha256').update(bytes.subarray(0, at)).digest();

@@ -302,8 +302,8 @@ const commitFault = (error: unknown): Promise<string> => {
 const after = (prefix: Uint8Array): Buffer | undefined => {
   const end = Buffer.from(prefix);
   for (let i = end.length - 1; i >= 0; i--) {
-    if (end[i]! < 0xff) {
-      end[i]!++;
+    if (end[i] < 0xff) {
+      end[i]++;
       return end.subarray(0, i + 1);
     }
   }

@@ -120,7 +120,7 @@ const faultOfHeads = (path: string): string | undefined => {
   const open: number[] = [];
   try {
     while (open.length < descriptors) open.push(openSync(path, 'r'));
-    const fd = open[0]!;
+    const fd = open[0];
     const first = readHead(fd, 0);
     if (first.fault !== undefined) return `the first head of ${path} ${first.fault}`;
     const second = readHead(fd, first.pageBytes);

@@ -19,18 +19,18 @@ export class RecentRows {
   /** `texts`: of the keys, one by one (`keyTexts`), where somebody has them. */
   put(changes: readonly Change[], texts = keyTexts(changes)): void {
     for (let i = 0; i < changes.length; i++) {
-      const change = changes[i]!;
+      const change = changes[i];
       let rows = this.tables.get(change.table);
       if (!rows) this.tables.set(change.table, (rows = new Map()));
-      rows.set(texts[i]!, change);
+      rows.set(texts[i], change);
     }
   }
   /** Those of these changes that no later one took the place of. */
   drop(changes: readonly Change[], texts = keyTexts(changes)): void {
     for (let i = 0; i < changes.length; i++) {
-      const change = changes[i]!;
+      const change = changes[i];
       const rows = this.tables.get(change.table);
-      if (rows?.get(texts[i]!) === change) rows.delete(texts[i]!);
+      if (rows?.get(texts[i]) === change) rows.delete(texts[i]);
     }
   }
   /** All of them, and the texts of their keys. */

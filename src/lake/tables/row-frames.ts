@@ -43,7 +43,7 @@ export const unframe = (table: TableName, key: Uint8Array, value: Buffer): Buffe
     throw rowFault(
       table,
       Buffer.from(key).toString('hex'),
-      `the value belongs to key ${value.subarray(frame, frame + value[4]!).toString('hex')}`,
+      `the value belongs to key ${value.subarray(frame, frame + value[4]).toString('hex')}`,
     );
   }
   return value.subarray(frame + key.length);

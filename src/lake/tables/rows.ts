@@ -373,7 +373,7 @@ const unpackObjects = (payload: Buffer): ObjectEntry[] => {
   const entries: ObjectEntry[] = [];
   let at = 0;
   while (at < from.length) {
-    const flags = from[at + 44]!;
+    const flags = from[at + 44];
     const min = readBound(from, at + fixed);
     const max = flags & sameBoundFlag ? min : readBound(from, min.end);
     entries.push({

@@ -68,7 +68,7 @@ export class TinyRows {
     const parts = shapes.map((shape) => shape.take());
     this.count = 0;
     this.shapes = [];
-    if (parts.length === 1) return parts[0]!;
+    if (parts.length === 1) return parts[0];
     return {
       form: 'dynamic',
       length: count,
@@ -90,7 +90,7 @@ export class TinyRows {
 }
 
 const word = (bytes: Uint8Array, at: number): number =>
-  (bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24)) >>> 0;
+  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
 const hasMagic = (bytes: Uint8Array): boolean => {
   for (let i = 0, at = bytes.length - magic.length; i < magic.length; i++) if (bytes[at + i] !== magic[i]) return false;
   return true;
@@ -108,9 +108,9 @@ const grown = <T extends Uint8Array | Uint32Array | Float64Array>(array: T): T =
 
 /** A LEB128 number of one or two bytes: value and length packed, -1 for a longer one. */
 const shortNumber = (bytes: Uint8Array, at: number): number => {
-  const low = bytes[at]!;
+  const low = bytes[at];
   if (low < 0x80) return (low << 2) | 1;
-  const high = bytes[at + 1]!;
+  const high = bytes[at + 1];
   return high < 0x80 ? (((low & 0x7f) | (high << 7)) << 2) | 2 : -1;
 };
 
@@ -173,9 +173,9 @@ class LeafColumn {
     this.numbers[row] = value;
   }
   text(row: number, from: Uint8Array, start: number, length: number): void {
-    const at = row === 0 ? 0 : this.ends[row - 1]!;
+    const at = row === 0 ? 0 : this.ends[row - 1];
     while (at + length > this.bytes.length) this.bytes = grown(this.bytes);
-    for (let i = 0; i < length; i++) this.bytes[at + i] = from[start + i]!;
+    for (let i = 0; i < length; i++) this.bytes[at + i] = from[start + i];
     if (row === this.ends.length) this.ends = grown(this.ends);
     this.ends[row] = at + length;
   }
@@ -224,11 +224,11 @@ class Shape {
       if (bytes[at++] !== encodings.constant) return false;
       if (form === 'number') {
         if (bytes[at++] !== numberKinds.float) return false;
-        for (let i = 0; i < 8; i++) scratchBytes[i] = bytes[at + i]!;
-        column?.number(row, scratch[0]!);
+        for (let i = 0; i < 8; i++) scratchBytes[i] = bytes[at + i];
+        column?.number(row, scratch[0]);
         at += 8;
       } else if (form === 'bool') {
-        column?.flag(row, bytes[at]!);
+        column?.flag(row, bytes[at]);
         at++;
       } else {
         const n = shortNumber(bytes, at);
@@ -256,8 +256,8 @@ const shapeOf = (schema: Uint8Array, projection: Projection | undefined): Shape 
   const layouts = input.list(() => readLayout(input, typeOf));
   const leaves: Leaf[] = [];
   const build =
-    layouts.length === 1 && layouts[0]!.form === 'record'
-      ? builderOf(layouts[0]!, projection ?? true, leaves)
+    layouts.length === 1 && layouts[0].form === 'record'
+      ? builderOf(layouts[0], projection ?? true, leaves)
       : undefined;
   return build && new Shape(leaves, build);
 };

@@ -9,7 +9,7 @@ import { filledIn } from './fill.ts';
 export const AddData = ({ pool, onClose }: { readonly pool?: string; readonly onClose: () => void }) => {
   const chosen = useSignal(0);
   const typed = useSignal(pool);
-  const recipe = recipes[chosen.value]!;
+  const recipe = recipes[chosen.value];
   const name = typed.value ?? recipe.pool;
   const guarded = session.value.kind === 'in';
   return (

@@ -32,16 +32,16 @@ export interface Comparison {
 const paired = (rows: readonly Change[]): readonly Change[] => {
   const all: Change[] = [];
   for (let start = 0, end = 0; start < rows.length; start = end) {
-    const key = supText(rows[start]!.key);
-    while (end < rows.length && supText(rows[end]!.key) === key) end++;
+    const key = supText(rows[start].key);
+    while (end < rows.length && supText(rows[end].key) === key) end++;
     const same = rows.slice(start, end);
     const gone = same.filter(({ kind }) => kind === 'removed');
     const come = same.filter(({ kind }) => kind === 'added');
     for (let i = 0; i < Math.max(gone.length, come.length); i++)
       all.push(
         gone[i] && come[i]
-          ? { kind: 'changed', key: gone[i]!.key, before: gone[i]!.before, after: come[i]!.after }
-          : (gone[i] ?? come[i]!),
+          ? { kind: 'changed', key: gone[i].key, before: gone[i].before, after: come[i].after }
+          : (gone[i] ?? come[i]),
       );
   }
   return all;

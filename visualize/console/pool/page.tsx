@@ -537,7 +537,7 @@ const Tabs = ({
     const index = tabs.findIndex(([id]) => id === chosen);
     if (step === 0) return;
     event.preventDefault();
-    const [to] = tabs[(index + step + tabs.length) % tabs.length]!;
+    const [to] = tabs[(index + step + tabs.length) % tabs.length];
     onChoose(to);
     document.getElementById(`tab-${to}`)?.focus();
   };

@@ -135,7 +135,7 @@ const TurnOn = ({
 };
 const Lines = ({ place, hasVariants }: { readonly place: ReadPlace; readonly hasVariants: boolean }) => {
   const [chosen, setChosen] = useState(lastEngine);
-  const engine = engineRows.find(({ name }) => name === chosen) ?? engineRows[0]!;
+  const engine = engineRows.find(({ name }) => name === chosen) ?? engineRows[0];
   return (
     <div class="engine-lines">
       <Field label="Engine">

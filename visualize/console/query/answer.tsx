@@ -120,7 +120,7 @@ const tabKey = (event: KeyboardEvent, view: { value: View }): void => {
   const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
   if (step === 0) return;
   event.preventDefault();
-  view.value = views[(views.findIndex(([id]) => id === view.value) + step + views.length) % views.length]![0];
+  view.value = views[(views.findIndex(([id]) => id === view.value) + step + views.length) % views.length][0];
   document.getElementById(`tab-${view.value}`)?.focus();
 };
 

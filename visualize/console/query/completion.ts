@@ -156,7 +156,7 @@ const fieldOption = (field: FieldInfo, label: string): Completion => ({
 const memberPath = (text: string, at: number): readonly string[] | undefined => {
   const found = /((?:[\p{L}_$][\p{L}\p{M}\p{Nd}\p{Pc}$]*\.)+)$/u.exec(text.slice(0, at));
   return found
-    ? found[1]!
+    ? found[1]
         .slice(0, -1)
         .split('.')
         .filter((step, i) => i > 0 || step !== 'this')

@@ -111,7 +111,7 @@ export const Grid = ({ table, label }: { readonly table: Table; readonly label: 
                       table={table}
                       column={each}
                       at={i + 1}
-                      left={offsets[i]!}
+                      left={offsets[i]}
                       isActive={row === -1 && column === i + 1}
                       openMenu={openMenu}
                       resize={resize}
@@ -127,7 +127,7 @@ export const Grid = ({ table, label }: { readonly table: Table; readonly label: 
       {menu.value && columns[menu.value.column - 1] && (
         <ColumnMenu
           table={table}
-          column={columns[menu.value.column - 1]!}
+          column={columns[menu.value.column - 1]}
           anchor={`title-${menu.value.column}`}
           box={box.current!}
           onClose={() => {
@@ -370,8 +370,8 @@ class GridBody {
     const offsets = this.#offsets;
     let first = 0;
     let end = count;
-    while (first < count && offsets[first + 1]! < left) first++;
-    while (end > first && offsets[end - 1]! > right) end--;
+    while (first < count && offsets[first + 1] < left) first++;
+    while (end > first && offsets[end - 1] > right) end--;
     const isNew = first !== this.#first || end !== this.#end;
     this.#first = first;
     this.#end = end;
@@ -396,9 +396,9 @@ class GridBody {
   #revealColumn(column: number): void {
     const { box } = this.#places;
     if (column === 0 || column >= this.#offsets.length) return;
-    const pinned = this.#table.pinned.peek() === undefined ? 0 : this.#table.widthOf(this.#table.columns.peek()[0]!);
-    const left = this.#offsets[column - 1]! * this.#rem;
-    const right = this.#offsets[column]! * this.#rem;
+    const pinned = this.#table.pinned.peek() === undefined ? 0 : this.#table.widthOf(this.#table.columns.peek()[0]);
+    const left = this.#offsets[column - 1] * this.#rem;
+    const right = this.#offsets[column] * this.#rem;
     const fixed = (numberRem + pinned) * this.#rem;
     if (column === 1 && pinned > 0) return;
     if (left - fixed < box.scrollLeft) box.scrollLeft = left - fixed;
@@ -442,8 +442,8 @@ class GridBody {
       const isPinned = column === 1 && table.pinned.peek() !== undefined;
       const key = `${look} ${column} ${isActive ? 1 : 0} ${isPinned ? 1 : 0} ${text}`;
       cell.id = `cell-${row}-${column}`;
-      const left = column === 0 ? 0 : isPinned ? numberRem : this.#offsets[column - 1]!;
-      const width = column === 0 ? numberRem : this.#offsets[column]! - this.#offsets[column - 1]!;
+      const left = column === 0 ? 0 : isPinned ? numberRem : this.#offsets[column - 1];
+      const width = column === 0 ? numberRem : this.#offsets[column] - this.#offsets[column - 1];
       const place = `${left}rem`;
       const wide = `${width}rem`;
       if (cell.style.left !== place) cell.style.left = place;
@@ -461,8 +461,8 @@ class GridBody {
     put(0, String(table.rowAt(row) + 1), 'row-number', '');
     const isPinned = table.pinned.peek() !== undefined;
     const from = isPinned ? Math.max(1, this.#first) : this.#first;
-    if (isPinned) this.#putCell(put, 1, columns[0]!, value);
-    for (let i = from; i < Math.min(this.#end, columns.length); i++) this.#putCell(put, i + 1, columns[i]!, value);
+    if (isPinned) this.#putCell(put, 1, columns[0], value);
+    for (let i = from; i < Math.min(this.#end, columns.length); i++) this.#putCell(put, i + 1, columns[i], value);
     for (; cells.length > at; ) cells.pop()!.element.remove();
   }
   /** What a look says is also said in words. */

@@ -15,6 +15,6 @@ export const menuKeys =
       onClose();
     } else if (to[event.key] !== undefined) {
       event.preventDefault();
-      all[to[event.key]!]!.focus();
+      all[to[event.key]].focus();
     }
   };

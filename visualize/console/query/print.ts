@@ -266,7 +266,7 @@ class Printer {
     this.#add(begin);
     for (let i = 0; i < parts.length && !this.full; i++) {
       if (i > 0) this.#add(',');
-      print(parts[i]!);
+      print(parts[i]);
     }
     this.#add(end);
   }
@@ -295,7 +295,7 @@ const under = (type: Type): Type => (type.kind === 'named' ? under(type.type) : 
 const memberOf = ({ type, json, table }: Cell): Cell => {
   if (type.kind !== 'union' || json === null) return { type: primitive('null'), json: null, table };
   const [tag, value] = json as readonly [unknown, unknown];
-  return { type: type.types[Number(tag)]!, json: value, table };
+  return { type: type.types[Number(tag)], json: value, table };
 };
 /** Whether the inner text of a named value tells the type, so that `::=name` suffices. */
 const selfDescribing = (cell: Cell, nested: boolean): boolean => {

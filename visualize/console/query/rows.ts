@@ -73,33 +73,33 @@ export class RowStore {
 
   /** The row at a position. */
   cell(row: number): Cell {
-    const { type, table } = this.types[this.#typeOf[row]!]!;
+    const { type, table } = this.types[this.#typeOf[row]];
     return { type, table, json: JSON.parse(this.text(row)) as unknown };
   }
   /** Its value as it came. */
   text(row: number): string {
-    return decoder.decode(this.#blocks[this.#blockOf[row]!]!.subarray(this.#starts[row], this.#ends[row]));
+    return decoder.decode(this.#blocks[this.#blockOf[row]].subarray(this.#starts[row], this.#ends[row]));
   }
   /** The first value of a row whose JSON is a list that begins with a text; undefined where it begins otherwise. */
   firstText(row: number): string | undefined {
-    const block = this.#blocks[this.#blockOf[row]!]!;
-    const start = this.#starts[row]!;
+    const block = this.#blocks[this.#blockOf[row]];
+    const start = this.#starts[row];
     if (block[start] !== bracket || block[start + 1] !== quote) return undefined;
     const end = block.indexOf(quote, start + 2);
     let text = '';
     for (let at = start + 2; at < end; at++) {
-      if (block[at] === backslash || block[at]! > 126) return undefined;
-      text += String.fromCharCode(block[at]!);
+      if (block[at] === backslash || block[at] > 126) return undefined;
+      text += String.fromCharCode(block[at]);
     }
     return text;
   }
   /** Position in `types`. */
   typeOf(row: number): number {
-    return this.#typeOf[row]!;
+    return this.#typeOf[row];
   }
   /** Position in `channels`. */
   channelOf(row: number): number {
-    return this.#channelOf[row]!;
+    return this.#channelOf[row];
   }
   /** Bytes held. */
   get size(): number {
@@ -138,7 +138,7 @@ export class RowStore {
     if (startsWith(block, start, refHead, kindAt)) {
       let at = start + refHead.length;
       let id = 0;
-      for (; block[at] !== close; at++) id = id * 10 + block[at]! - 48;
+      for (; block[at] !== close; at++) id = id * 10 + block[at] - 48;
       value = at + valueHeadLength;
       type = this.#indexById.get(id) ?? this.#index(this.#table.byId(id), id);
     } else if (startsWith(block, start, primitiveHead, kindAt)) {
@@ -175,7 +175,7 @@ export class RowStore {
     this.#channelOf[row] = this.#channel;
     this.count++;
     // Types among the values define ids for what follows.
-    if (this.types[type]!.holdsTypes) register(this.cell(row).json, this.#table);
+    if (this.types[type].holdsTypes) register(this.cell(row).json, this.#table);
   }
 
   #control(name: string, value: Control['value']): Control {
@@ -193,7 +193,7 @@ export class RowStore {
   #index(type: Type, id?: number): number {
     let index = this.#indexByType.get(type);
     // Types as values refer to the channel's table.
-    if (index === undefined || (this.types[index]!.holdsTypes && this.types[index]!.table !== this.#table)) {
+    if (index === undefined || (this.types[index].holdsTypes && this.types[index].table !== this.#table)) {
       index = this.types.push({ type, table: this.#table, holdsTypes: holdsTypes(type) }) - 1;
       this.#indexByType.set(type, index);
     }

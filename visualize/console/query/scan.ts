@@ -63,7 +63,7 @@ export const scan = (text: string): readonly Token[] => {
 
 const tokenAt = (text: string, at: number, brackets: readonly string[], before: Token | undefined): Token => {
   const token = (kind: TokenKind, end: number): Token => ({ kind, start: at, end, text: text.slice(at, end) });
-  const character = text[at]!;
+  const character = text[at];
   const innermost = brackets.at(-1);
   if (character === 'f' && (text[at + 1] === '"' || text[at + 1] === "'"))
     return token('string', templateEnd(text, at + 1));
@@ -90,10 +90,10 @@ const beginsTerm = (before: Token | undefined): boolean =>
 
 /** Behind a string with expressions in braces; `at` is its quote. */
 const templateEnd = (text: string, at: number): number => {
-  const quote = text[at]!;
+  const quote = text[at];
   let depth = 0;
   for (let i = at + 1; i < text.length; i++) {
-    const c = text[i]!;
+    const c = text[i];
     if (c === '\n') return i;
     if (c === '\\') i++;
     else if (c === '{') depth++;
@@ -167,11 +167,11 @@ const nameAt = (
   let next = first + 1;
   while (
     tokens[next] &&
-    tokens[next]!.start === tokens[next - 1]!.end &&
-    (/^(?:word|number|duration)$/.test(tokens[next]!.kind) || /^[./]$/.test(tokens[next]!.text))
+    tokens[next].start === tokens[next - 1].end &&
+    (/^(?:word|number|duration)$/.test(tokens[next].kind) || /^[./]$/.test(tokens[next].text))
   )
     next++;
-  return { name: text.slice(token.start, tokens[next - 1]!.end), next };
+  return { name: text.slice(token.start, tokens[next - 1].end), next };
 };
 
 const unquoted = (text: string): string => {

@@ -146,7 +146,7 @@ export class Scroller {
     const used = new Array<boolean>(this.#slots.length).fill(false);
     const length = this.#slots.length;
     for (let row = first; row < end && length > 0; row++) {
-      const slot = this.#slots[row % length]!;
+      const slot = this.#slots[row % length];
       used[row % length] = true;
       if (slot.row !== row) {
         slot.row = row;
@@ -157,8 +157,8 @@ export class Scroller {
     }
     used.forEach((is, i) => {
       if (is) return;
-      this.#slots[i]!.row = -1;
-      this.#slots[i]!.element.hidden = true;
+      this.#slots[i].row = -1;
+      this.#slots[i].element.hidden = true;
     });
     onDrawn();
   }

@@ -21,18 +21,18 @@ export const sortedRows = (
 ): Uint32Array => {
   const length = rows.length;
   const keys: Key[] = [];
-  for (let i = 0; i < length; i++) keys.push(keyOfCell(cellAt(store.cell(rows[i]!), column)));
+  for (let i = 0; i < length; i++) keys.push(keyOfCell(cellAt(store.cell(rows[i]), column)));
   const order = Array.from({ length }, (_, i) => i);
   order.sort((a, b) => {
-    const x = keys[a]!;
-    const y = keys[b]!;
+    const x = keys[a];
+    const y = keys[b];
     // What is no value stays last either way.
     if (x.rank !== y.rank)
       return x.rank >= ranks.error || y.rank >= ranks.error || !descending ? x.rank - y.rank : y.rank - x.rank;
     const compared = x.value < y.value ? -1 : x.value > y.value ? 1 : 0;
     return compared === 0 ? a - b : descending ? -compared : compared;
   });
-  return Uint32Array.from(order, (i) => rows[i]!);
+  return Uint32Array.from(order, (i) => rows[i]);
 };
 
 const keyOfCell = (cell: Cell | undefined): Key => {

@@ -115,7 +115,7 @@ export const RunFault = ({
         <button
           type="button"
           onClick={() => {
-            onPlace(places[0]!.start, places[0]!.end < 0 ? places[0]!.start : places[0]!.end + 1);
+            onPlace(places[0].start, places[0].end < 0 ? places[0].start : places[0].end + 1);
           }}
         >
           Show the place

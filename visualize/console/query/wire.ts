@@ -106,7 +106,7 @@ export const plain = (cell: Cell): Cell => {
     else if (json === null) type = primitive('null');
     else {
       const [tag, inner] = json as readonly [unknown, unknown];
-      type = type.types[Number(tag)]!;
+      type = type.types[Number(tag)];
       json = inner;
     }
   }
@@ -142,7 +142,7 @@ export const fieldOf = (cell: Cell, name: string): Cell | undefined => {
   if (place === undefined) return undefined;
   const values = json as readonly unknown[];
   const at = layout.hasOptional ? placesOf(type.fields, values)[place] : place;
-  return at === undefined ? undefined : { type: type.fields[place]!.type, json: values[at], table };
+  return at === undefined ? undefined : { type: type.fields[place].type, json: values[at], table };
 };
 
 /**

@@ -85,8 +85,8 @@ export const Sides = ({
                   {within.length > 0 && <span class="soft"> {visible(within.join(', '), 120)}</span>}
                 </th>
                 {cells.map((cell, i) => (
-                  <td key={sides[i]!.id}>
-                    <Value cell={cell} isThere={sides[i]!.record !== undefined} />
+                  <td key={sides[i].id}>
+                    <Value cell={cell} isThere={sides[i].record !== undefined} />
                   </td>
                 ))}
               </tr>

@@ -103,7 +103,7 @@ const Parts = ({ plan, busy }: PartsProps) => {
 };
 
 const PartRow = ({ plan, index, busy }: PartsProps & { readonly index: number }) => {
-  const part = plan.parts.value[index]!;
+  const part = plan.parts.value[index];
   const { file, pool, branch, state, records } = part;
   const name = visible(file.name, 80);
   const text =

@@ -89,7 +89,7 @@ export class TransactionPlan {
     return `Loaded ${counted(staged.length, 'file')} into ${counted(into.size, 'pool')}, all or none.`;
   }
   async #stage(index: number, requestId: string, wanted: AbortSignal): Promise<string> {
-    const { file, pool, branch } = this.#parts.value[index]!;
+    const { file, pool, branch } = this.#parts.value[index];
     this.#update(index, { state: 'reading' });
     try {
       const { gzip, isArray } = await lookInto(file);

@@ -182,7 +182,7 @@ const memberOf = (cell: Cell): Cell => {
   while (type.kind === 'union') {
     if (json === null) return { ...cell, type: { kind: 'primitive', name: 'null' }, json };
     const [tag, value] = json as readonly [unknown, unknown];
-    type = type.types[Number(tag)]!;
+    type = type.types[Number(tag)];
     json = value;
   }
   return { ...cell, type, json };

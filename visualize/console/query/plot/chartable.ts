@@ -69,22 +69,22 @@ export const plotsOf = (store: RowStore, key?: string): Plots => {
   if (isGrouped && times.length === 1 && keys.length <= 1 && store.count <= lineRowsMax) {
     choices.push({
       kind: 'lines',
-      over: times[0]!,
+      over: times[0],
       numbers: keys.length === 1 ? numbers.slice(0, 1) : numbers.slice(0, numbersMax),
       ...(keys[0] && { by: keys[0] }),
-      ...written(times[0]!),
+      ...written(times[0]),
     });
   } else if (isGrouped && times.length === 0 && keys.length === 1) {
-    choices.push({ kind: 'bars', over: keys[0]!, numbers: numbers.slice(0, numbersMax) });
+    choices.push({ kind: 'bars', over: keys[0], numbers: numbers.slice(0, numbersMax) });
   } else if (isGrouped && times.length === 0 && keys.length === 0 && numbers.length > 1) {
-    choices.push({ kind: 'bars', over: numbers[0]!, numbers: numbers.slice(1, numbersMax) });
+    choices.push({ kind: 'bars', over: numbers[0], numbers: numbers.slice(1, numbersMax) });
   }
   choices.push(...byKey.map(histogram));
   return { choices, why: choices.length > 0 ? '' : whyNone(columns, numbers, keys) };
 };
 
 const whyNone = (columns: readonly Column[], numbers: readonly Column[], keys: readonly Column[]): string => {
-  if (columns.length === 1 && columns[0]!.path.length === 0)
+  if (columns.length === 1 && columns[0].path.length === 0)
     return 'These values have no fields. A plot needs a field of times, or a key with numbers.';
   if (numbers.length === 0)
     return 'No field holds times, and none holds numbers. A plot needs a field of times, or a key with numbers.';

@@ -49,19 +49,19 @@ export class TimeGatherer {
   #time(row: number): number {
     const { over } = this.#choice;
     // A pool's key is mostly the first field: its text stands at the front of the row, which needs no decoding then.
-    const { type } = this.#store.types[this.#store.typeOf(row)]!;
+    const { type } = this.#store.types[this.#store.typeOf(row)];
     if (
       over.path.length === 1 &&
       type.kind === 'record' &&
       type.fields[0]?.name === over.path[0] &&
-      type.fields[0]!.type.kind === 'primitive' &&
+      type.fields[0].type.kind === 'primitive' &&
       !type.fields.some((field) => field.optional)
     ) {
       const first = this.#store.firstText(row);
       if (first !== undefined)
-        return type.fields[0]!.type.name === 'time'
+        return type.fields[0].type.name === 'time'
           ? Date.parse(first)
-          : type.fields[0]!.type.name === 'string'
+          : type.fields[0].type.name === 'string'
             ? parseTextTime(first)
             : NaN;
     }

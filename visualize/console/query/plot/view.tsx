@@ -57,7 +57,7 @@ export const Plot = ({ run, poolKey, onNarrow, widen }: PlotProps) => {
         )}
       </div>
     );
-  const choice = choices.find((each) => titleOf(each) === chosen.value) ?? choices[0]!;
+  const choice = choices.find((each) => titleOf(each) === chosen.value) ?? choices[0];
   const title = titleOf(choice);
   return (
     <div class="plot-place">
@@ -272,11 +272,11 @@ const Histogram = ({
 const Bars = ({ run, choice, title }: { readonly run: Run; readonly choice: PlotChoice; readonly title: string }) => {
   const rows = barRows(run.store, choice, barsMax);
   const mosts = choice.numbers.map((_, i) =>
-    Math.max(...rows.map((row) => Math.abs(row.numbers[i]!)).filter(Number.isFinite), 0),
+    Math.max(...rows.map((row) => Math.abs(row.numbers[i])).filter(Number.isFinite), 0),
   );
   // The figures of a column are as wide as its longest: its bars share one scale.
   const figureWidths = choice.numbers.map(
-    (_, i) => `${Math.max(4, ...rows.map((row) => grouped(row.texts[i]!).length))}ch`,
+    (_, i) => `${Math.max(4, ...rows.map((row) => grouped(row.texts[i]).length))}ch`,
   );
   const more = run.store.count - rows.length;
   return (
@@ -303,17 +303,17 @@ const Bars = ({ run, choice, title }: { readonly run: Run; readonly choice: Plot
                 <bdi>{row.key}</bdi>
               </th>
               {row.numbers.map((number, i) => {
-                const share = mosts[i]! > 0 && Number.isFinite(number) ? (Math.abs(number) / mosts[i]!) * 100 : 0;
+                const share = mosts[i] > 0 && Number.isFinite(number) ? (Math.abs(number) / mosts[i]) * 100 : 0;
                 return (
                   <td key={i}>
-                    <div class="bar-cell" style={{ '--figure': figureWidths[i]! }}>
+                    <div class="bar-cell" style={{ '--figure': figureWidths[i] }}>
                       <div class="bar-track" aria-hidden="true">
                         <div
                           class={`chart-bar series-${(i % 8) + 1}${number < 0 ? ' negative' : ''}`}
                           style={{ width: `${share}%` }}
                         />
                       </div>
-                      <span class="bar-number">{grouped(row.texts[i]!)}</span>
+                      <span class="bar-number">{grouped(row.texts[i])}</span>
                     </div>
                   </td>
                 );
@@ -361,7 +361,7 @@ const LinesPlot = ({
       <p class="plot-note">
         <span>
           {at === undefined || xs[at] === undefined
-            ? `${count(xs.length)} points from ${dayText(xs[0]! * 1000)} to ${dayText(xs.at(-1)! * 1000)}, UTC`
+            ? `${count(xs.length)} points from ${dayText(xs[0] * 1000)} to ${dayText(xs.at(-1)! * 1000)}, UTC`
             : dayText(xs[at] * 1000)}
         </span>
         <LeftOut count={skipped} what={choice.over.title} />
@@ -380,7 +380,7 @@ const LinesPlot = ({
         kind="lines"
         key={lines.length}
         data={data}
-        range={xs.length > 1 ? [xs[0]!, xs.at(-1)!] : [xs[0]! - 1, xs[0]! + 1]}
+        range={xs.length > 1 ? [xs[0]!, xs.at(-1)!] : [xs[0] - 1, xs[0] + 1]}
         label={`${title}: ${lines.length} line${lines.length === 1 ? '' : 's'}, ${xs.length} points. The figures stand in the table below.`}
         onPoint={(i) => {
           point.value = i;
