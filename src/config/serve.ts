@@ -52,7 +52,6 @@ export interface ServeConfig {
   readonly tasksMax: number;
   /** Infinity: never. */
   readonly queryShareRowsMin: number;
-  readonly queryHelpMsMin: number;
   /** Which data objects are compressed. */
   readonly compress: 'none' | 'compacted' | 'all';
   /** 0: workers do not warm up. */
@@ -188,7 +187,6 @@ export const parseServe = (
     startWaitMs: number('start.wait'),
     tasksMax: number('tasks.max'),
     queryShareRowsMin: number('query.share.rows') || Infinity,
-    queryHelpMsMin: number('query.help') || Infinity,
     compress: values['compress'] as ServeConfig['compress'],
     warmUpMs: number('warmup'),
     packObjectsMin: number('pack.objects'),

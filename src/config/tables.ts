@@ -737,14 +737,6 @@ export const serveOptions = [
     ...inEnvironment,
   },
   {
-    name: 'query.help',
-    type: 'duration',
-    fallback: '0s',
-    value: 'TIME',
-    text: 'where a query makes many groups, or counts distinct values by group, and so much work seems to be left, an idle worker makes half of the groups; 0s: never',
-    ...inEnvironment,
-  },
-  {
     name: 'compress',
     type: 'text',
     fallback: 'compacted',

@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { isSourced } from '../query/plan/walk.ts';
 import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind } from '../query/plan/plan.ts';
-import { type Split, groupingOf, splitOf } from '../query/plan/split.ts';
+import { type Split, splitOf } from '../query/plan/split.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { compileAsync, compileCondition, needsDriver } from './expressions/compile.ts';
 import type { AsyncEvaluator, ExpressionContext } from './expressions/evaluator.ts';
@@ -12,7 +12,7 @@ import type { OperatorCount } from './source.ts';
 import { counting } from './context.ts';
 import { Emission, type Item, type Step, type Stream, drive, eachBatch, narrowing, wait } from './operator.ts';
 import { functionCatalog } from './functions/functions.ts';
-import { type Help, aggregate, secondHalf } from './operators/aggregate.ts';
+import { aggregate, keepsNoRows } from './operators/aggregate.ts';
 import { type BlockTotals, blockTotals } from './operators/block-totals.ts';
 import { applyRunner, lateral } from './operators/nested/apply.ts';
 import { assertion } from './operators/assert.ts';
@@ -23,7 +23,6 @@ import { debug } from './operators/debug.ts';
 import { distinct } from './operators/distinct.ts';
 import { drop } from './operators/drop.ts';
 import { filter } from './operators/filter.ts';
-import { keepsNoRows } from './operators/rows/aggregate-parts.ts';
 import { rowTest } from './operators/rows/row-test.ts';
 import { fork, inTurn, switchOver, through, together } from './operators/fork.ts';
 import { fromEach } from './operators/nested/from-each.ts';
@@ -48,14 +47,13 @@ import { skip } from './operators/skip.ts';
 import { sort } from './operators/sort/sort.ts';
 import { subqueries } from './operators/nested/subquery.ts';
 import { tail } from './operators/tail.ts';
-import { top } from './operators/sort/top.ts';
-import type { TopOptions } from './operators/sort/top-options.ts';
+import { type TopOptions, top } from './operators/sort/top.ts';
 import { uniq } from './operators/uniq.ts';
 import { unnest } from './operators/unnest.ts';
 import { values } from './operators/values.ts';
 import { window } from './operators/window/window.ts';
-import type { HalfAnswer, HalfPlan, PartPlan, PartWorker, ShareScan, WantedGroups } from './source.ts';
-import { answering, merged, resultOf } from './parts.ts';
+import type { PartPlan, PartWorker, ShareScan } from './source.ts';
+import { answering, merged } from './parts.ts';
 import type { ChannelBatch, ExecutionHost } from './source.ts';
 import type { ExecutionContext } from './context.ts';
 
@@ -80,7 +78,7 @@ async function* executed(plan: Plan, context: ExecutionContext): AsyncGenerator<
   const build = newBuild(plan.functions, context);
   const { divide } = context.host;
   const split = divide && splitOf(plan, functionCatalog);
-  const stream = divide && split ? divided(plan, split, divide, build) : undivided(plan, build);
+  const stream = divide && split ? divided(plan, split, divide, build) : build.step(plan.pipeline)(nothing());
   try {
     for await (const item of drive(stream, context.signal))
       yield item instanceof Emission ? item : { channel: 'main', batch: item };
@@ -88,37 +86,6 @@ async function* executed(plan: Plan, context: ExecutionContext): AsyncGenerator<
     for (const rows of build.shared.values()) rows.close();
   }
 }
-
-/** The main pipeline in this thread, with help for its groups if the host knows who may help. */
-const undivided = (plan: Plan, build: Build): Stream => {
-  const { host, counters } = build.context;
-  const grouping = host.groupHelper && !counters ? groupingOf(plan, functionCatalog) : undefined;
-  if (!grouping) return build.step(plan.pipeline)(nothing());
-  const { part: ops, aggregate: op, rest, isMergeable } = grouping;
-  const wanted = wantedOf(rest);
-  const help: Help = {
-    helper: () => host.groupHelper!({ ops, aggregate: op, functions: plan.functions, ...wanted }),
-    again: () => build.step({ ops })(nothing()),
-    head: wanted.head,
-    isAlways: !isMergeable,
-  };
-  const helped: PlanOp & { readonly help: Help } = { ...op, help };
-  return build.step({ ops: [...ops, helped, ...rest] })(nothing());
-};
-/** What the operators behind an aggregate want of its groups. */
-const wantedOf = (rest: readonly PlanOp[]): WantedGroups => {
-  const best = bestOf(rest, 0);
-  const [first] = rest;
-  return { ...(best && { best }), ...(first?.kind === 'head' && { head: first.count }) };
-};
-
-/** The groups of the second half, of the rows that `scan` gives. @throws query-memory when they do not fit */
-export const secondHalfOf = (plan: HalfPlan, scan: ShareScan, context: ExecutionContext): Promise<HalfAnswer> => {
-  const host: ExecutionHost = { ...context.host, scan: (_source, request) => scan(request) };
-  const build = newBuild(plan.functions, { ...context, host });
-  const rows = build.step({ ops: plan.ops })(nothing());
-  return resultOf(secondHalf(plan, rows, build), context.signal);
-};
 
 /** The main pipeline over shares of its scan if the host gives any. */
 function* divided(
@@ -135,7 +102,7 @@ function* divided(
     ...(counters && { isCounted: true }),
   };
   const division = yield* wait(divide(part, counters?.scanOf(split.part[0]!)));
-  if (!division) return yield* undivided(plan, build);
+  if (!division) return yield* build.step(plan.pipeline)(nothing());
   const { work, stream } = partWorker(part, build.context, division.thread, build.memory);
   // What is done once more with the answers gives its rows there.
   const heard =
@@ -210,7 +177,7 @@ type Outer = ReadonlyMap<number, () => readonly Vector[]>;
 const newBuild = (
   functions: readonly PlanFunction[],
   context: ExecutionContext,
-  memory = new Memory(context.memoryBytesMax, context.held),
+  memory = new Memory(context.memoryBytesMax),
   callDepth = 0,
   outer: Outer = new Map(),
   working: Build['working'] = new Map(),

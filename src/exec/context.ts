@@ -20,8 +20,6 @@ export interface ExecutionContext {
    * Bytes that the operators may hold together before they spill; one that cannot ends the query with `query-memory`.
    */
   readonly memoryBytesMax: number;
-  /** Hears how many these are. */
-  readonly held?: (bytes: number) => void;
   /** Names bound to types by the values read so far (`typename`). */
   readonly names: Map<string, Type>;
   /** Most rounds of a WITH RECURSIVE, and most rows. */

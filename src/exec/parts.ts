@@ -10,8 +10,8 @@ import type { BlockTotals } from './operators/block-totals.ts';
 import { KeyBook } from './aggregates/grouping/shared-keys.ts';
 import type { Build } from './operators/build.ts';
 import type { TotalsSink } from './operators/scan.ts';
-import type { TopOptions } from './operators/sort/top-options.ts';
-import type { Division, OperatorCount, PartAnswer, PartPlan, PartWorker } from './source.ts';
+import type { TopOptions } from './operators/sort/top.ts';
+import type { Division, GroupsOfShare, OperatorCount, PartAnswer, PartPlan, PartWorker } from './source.ts';
 
 /**
  * Makes the answers of shares; its input is their rows, worked on by the part's operators. `totals`: where the scan
@@ -31,23 +31,15 @@ export const answering = (
       return { rows };
     };
   }
-  return async (input) => ({
-    groups: await resultOf(grouped(input), signal, (run) => (counters ? counters.counted(aggregate!, run) : run)),
-  });
-};
-
-/** What a run gives at its end; it gives no rows. `told`: hears of the run. */
-export const resultOf = async <T>(
-  run: Generator<Item, T>,
-  signal: AbortSignal,
-  told: (run: Generator<Item>) => Stream = (items) => items,
-): Promise<T> => {
-  const ended: { result?: T } = {};
-  const whole = function* whole(): Generator<Item> {
-    ended.result = yield* run;
+  return async (input) => {
+    let groups: GroupsOfShare | undefined;
+    const run = function* run(): Generator<Item> {
+      groups = yield* grouped(input);
+    };
+    for await (const item of drive(counters ? counters.counted(aggregate!, run()) : run(), signal))
+      assert(item, 'groups come at the end');
+    return { groups: groups! };
   };
-  for await (const item of drive(told(whole()), signal)) assert(item, 'what is asked for comes at the end');
-  return ended.result as T;
 };
 
 /**

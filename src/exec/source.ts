@@ -17,7 +17,6 @@ import type {
 } from '../query/plan/plan.ts';
 import type { ShareKeys } from './aggregates/grouping/shared-keys.ts';
 import type { AggregateState } from './aggregates/grouping/state.ts';
-import type { TopOptions } from './operators/sort/top-options.ts';
 
 /** What a scan of a source is to give; hosts may give more columns and rows than asked for, unless they filter. */
 export interface ScanRequest {
@@ -166,52 +165,6 @@ export interface GroupsOfShare {
   readonly states: readonly AggregateState[];
 }
 
-/**
- * The groups of one half of the keys, by a hash of the key column `key`: 0 for the thread of the query, 1 for another
- * one that helps it.
- */
-export interface KeyHalf {
-  readonly key: number;
-  readonly index: 0 | 1;
-}
-/** Groups of one half. `firsts`: of each the number of the row that it was met in first, ascending. */
-export interface HalfAnswer {
-  readonly rows: Vector;
-  readonly firsts: Uint32Array;
-}
-/** What the operator behind an aggregate keeps of its groups: the best of them, or the first. */
-export interface WantedGroups {
-  readonly best?: TopOptions;
-  readonly head?: number;
-}
-/** What a thread does that makes the groups of the second half; plain data, to be packed (carry.ts). */
-export interface HalfPlan extends WantedGroups {
-  readonly ops: readonly PlanOp[];
-  readonly aggregate: Extract<PlanOp, { kind: 'aggregate' }>;
-  readonly functions: readonly PlanFunction[];
-  readonly key: number;
-}
-/** Another thread that may make the groups of the second half. */
-export interface GroupHelper {
-  /**
-   * Called between batches: asks for help once much work seems to be left. `key`: the key column that tells the halves
-   * apart; `isWorth`: groups are many, or cannot be merged.
-   */
-  readonly consider: (key: number, isWorth: boolean) => void;
-  /** Somebody has been asked and has not answered: messages are to come in. */
-  readonly isAsking: boolean;
-  /** The key column of the halves once another thread makes the second one. */
-  readonly helpsBy: number | undefined;
-  /** Nobody helps, and nobody will. */
-  readonly isRefused: boolean;
-  /** Bytes that the other thread holds for the query. */
-  readonly heldBytes: number;
-  /** Undefined: its groups do not fit the memory. @throws what the other thread throws */
-  readonly answer: () => Promise<HalfAnswer | undefined>;
-  /** Its answer is not wanted any more. */
-  readonly leave: () => void;
-}
-
 /** What each thread is to do; plain data, to be packed (carry.ts). */
 export interface PartPlan {
   readonly ops: readonly PlanOp[];
@@ -261,8 +214,6 @@ export interface ExecutionHost {
   readonly filters?: (source: ResolvedSource) => boolean;
   /** Shares out the rows of the part's scan among threads; undefined if that does not pay. */
   readonly divide?: (part: PartPlan, counts?: ScanCounts) => Promise<Division | undefined>;
-  /** Who may make half of an aggregate's groups. `part`: without `key`, which is told by `GroupHelper.consider`. */
-  readonly groupHelper?: (part: Omit<HalfPlan, 'key'>) => GroupHelper | undefined;
   /** Opens what a row-dependent `from` names. */
   readonly open: (name: string, format: string | undefined, signal: AbortSignal) => AsyncIterable<Vector>;
   /** Commits the batches to a pool branch; resolves to the 20 bytes of the commit's id. */

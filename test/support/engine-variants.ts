@@ -10,7 +10,7 @@ import { ObjectWriter } from '../../src/lake/objects/writer.ts';
 import { rules } from '../../src/query/rules/rules.ts';
 import { type Vector, slice } from '../../src/vectors/vector.ts';
 import { type ForcedForm, forced, forcedForms } from './forced-forms.ts';
-import { halving, splitting } from './split-engine.ts';
+import { splitting } from './split-engine.ts';
 import { sourceInBucket } from './test-parts.ts';
 
 /** Rows of the blocks of stored objects, and so of what zone maps speak of. */
@@ -80,9 +80,6 @@ export const engineVariants: Readonly<Record<string, EngineSettings>> = {
   spilled: { memoryBytesMax: 300, batchRows: 3 },
   split: { host: (usual) => splitting(usual, 4096) },
   'split and spilled': { host: (usual) => splitting(usual, 3), memoryBytesMax: 300, batchRows: 3 },
-  halved: { host: (usual) => halving(usual, 4096) },
-  'halved, in batches of two': { host: (usual) => halving(usual, 2), batchRows: 2 },
-  'halved and spilled': { host: (usual) => halving(usual, 3, 300), memoryBytesMax: 300, batchRows: 3 },
   'rows of objects': fromObjects,
   'rows of objects in batches of two': { ...fromObjects, batchRows: 2 },
   'rows of a bucket': fromBucket,

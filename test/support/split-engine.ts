@@ -3,11 +3,10 @@
  * as they would between threads.
  */
 import { pack, unpack } from '../../src/exec/carry.ts';
-import { partWorker, secondHalfOf } from '../../src/exec/compile.ts';
-import type { Division, HalfAnswer, HalfPlan, PartAnswer, PartPlan } from '../../src/exec/source.ts';
-import { LakeError } from '../../src/errors.ts';
+import { partWorker } from '../../src/exec/compile.ts';
+import type { Division, PartAnswer, PartPlan } from '../../src/exec/source.ts';
 import type { ExecutionContext } from '../../src/exec/context.ts';
-import type { ExecutionHost, ScanRequest } from '../../src/exec/source.ts';
+import type { ExecutionHost } from '../../src/exec/source.ts';
 import type { Scan } from '../../src/query/plan/plan.ts';
 import { type Vector, slice } from '../../src/vectors/vector.ts';
 
@@ -17,61 +16,6 @@ const shareRows = 2;
 const arrived = (answer: PartAnswer): PartAnswer => {
   const { content, buffers } = pack(answer);
   return unpack(structuredClone(content, { transfer: [...buffers] })) as PartAnswer;
-};
-
-const sent = <T>(value: T): T => {
-  const { content, buffers } = pack(value);
-  return unpack(structuredClone(content, { transfer: [...buffers] })) as T;
-};
-
-/** `usual` with half of the groups made by another run, from the second batch on, as another thread would. */
-export const halving = (usual: ExecutionHost, batchRows: number, memoryBytesMax = 1 << 30): ExecutionHost => {
-  // Standard input can be read once.
-  const read = new Map<unknown, Vector[]>();
-  const scan: ExecutionHost['scan'] = async function* scan(source, request) {
-    let rows = read.get(source.handle);
-    if (!rows) {
-      read.set(source.handle, (rows = []));
-      for await (const batch of usual.scan(source, request)) rows.push(batch);
-    }
-    yield* rows;
-  };
-  return {
-    ...usual,
-    groupHelper: (part) => {
-      let plan: HalfPlan | undefined;
-      return {
-        isAsking: false,
-        isRefused: false,
-        heldBytes: 0,
-        get helpsBy() {
-          return plan?.key;
-        },
-        consider: (key) => {
-          plan ??= sent({ ...part, key });
-        },
-        answer: () => otherHalf({ ...usual, scan }, plan!, { batchRows, memoryBytesMax }),
-        leave: () => undefined,
-      };
-    },
-    scan,
-  };
-};
-const otherHalf = async (
-  usual: ExecutionHost,
-  plan: HalfPlan,
-  limits: Pick<ExecutionContext, 'batchRows' | 'memoryBytesMax'>,
-): Promise<HalfAnswer | undefined> => {
-  const { signal } = new AbortController();
-  const { spill: _, ...host } = usual;
-  const source = (plan.ops[0] as Scan).sources[0]!;
-  try {
-    const scan = (request: ScanRequest): AsyncIterable<Vector> => host.scan(source, request);
-    return sent(await secondHalfOf(plan, scan, { host, signal, names: new Map(), ...limits }));
-  } catch (error) {
-    if (error instanceof LakeError && error.code === 'query-memory') return undefined;
-    throw error;
-  }
 };
 
 /** `usual` with its scans split. */

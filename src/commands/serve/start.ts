@@ -205,7 +205,7 @@ const startWorkers = (
       tasksMax: config.tasksMax,
       warmUpMs: config.warmUpMs,
       compress: config.compress,
-      shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin, halvesMsMin: config.queryHelpMsMin },
+      shareSizes: { ...shareSizes, rowsMin: config.queryShareRowsMin },
       expandedBytesMax: config.expandedBytesMax,
       formatLimits: config.formatLimits,
       recursion: config.recursion,

@@ -4,41 +4,54 @@
  * When memory runs out, groups that are there go on in memory; rows of new groups are spilled, by a hash of their keys,
  * and aggregated afterwards.
  */
+import type { Aggregate, FieldPath, PlanOp } from '../../query/plan/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { type Vector, flatten, noRows, range, slice, take } from '../../vectors/vector.ts';
+import { type Vector, flatten, noRows, slice, take } from '../../vectors/vector.ts';
+import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
+import type { StateCall } from '../aggregates/row.ts';
 import { GroupTable } from '../aggregates/grouping/groups.ts';
 import { idsOfOne, pick } from '../aggregates/grouping/parts.ts';
 import { type KeyBook, KeyStore, type ShareIds } from '../aggregates/grouping/shared-keys.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { none } from '../aggregates/grouping/pair-table.ts';
+import { needsDriver } from '../expressions/compile.ts';
+import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { isTrue } from '../expressions/rows.ts';
 import { type Item, type Step, type Stream, batches, isBatch, wait } from '../operator.ts';
 import { type Build, fewGivenShare } from './build.ts';
-import { type AggregateOp, type Parts, boundedBy, partsOf } from './rows/aggregate-parts.ts';
+import { plain } from './distinct.ts';
 import { isOneGroup, knownAndOthers, longRuns, loudRows } from './rows/grouped-rows.ts';
 import { mayBeQuiet } from './rows/kinds.ts';
-import { areAlike, joinedHalves, noteFirsts, rowsOfHalf } from './rows/halves.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { pulled } from '../pulled.ts';
-import type { GroupHelper, GroupsOfShare, HalfAnswer, HalfPlan, KeyHalf } from '../source.ts';
+import type { GroupsOfShare } from '../source.ts';
 import type { TotalsSink } from './scan.ts';
-import type { TopOptions } from './sort/top-options.ts';
+import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 import { UnseenValues } from './unseen.ts';
 import type { ColumnSummary } from '../../vectors/summary.ts';
 
-/**
- * Another thread that may make half of the groups. `again`: all rows once more, should that fail; `head`: so many
- * groups are wanted; `isAlways`: however few groups there are (else that is better done in shares).
- */
-export interface Help {
-  readonly helper: () => GroupHelper | undefined;
-  readonly again: () => Stream;
-  readonly head: number | undefined;
-  readonly isAlways: boolean;
+type AggregateOp = Extract<PlanOp, { kind: 'aggregate' }>;
+
+interface Compiled {
+  readonly argument: AsyncEvaluator | undefined;
+  readonly where: AsyncEvaluator | undefined;
+  readonly make: () => AggregateState;
+}
+/** `isPassing`: nothing of what the arguments give is kept. */
+interface Parts {
+  readonly op: AggregateOp;
+  /** Tells which groups may be among the best, where these alone are wanted, by the result in a column. */
+  readonly bound?: { readonly column: number; readonly keep: KeyBound['keep'] };
+  readonly totals?: TotalsSink & BlockTotals;
+  readonly isPassing: boolean;
+  readonly build: Build;
+  readonly keys: readonly AsyncEvaluator[];
+  readonly aggregates: readonly Compiled[];
+  readonly targets: readonly FieldPath[];
 }
 
 /**
@@ -46,59 +59,50 @@ export interface Help {
  * budget is used up and nothing can be spilled
  */
 export const aggregate = (
-  op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals; readonly best?: TopOptions; readonly help?: Help },
+  op: AggregateOp & { readonly totals?: TotalsSink & BlockTotals; readonly best?: TopOptions },
   build: Build,
 ): Step => {
-  const { help, totals } = op;
-  const parts: Parts = { ...partsOf(op, build), ...(totals && { totals }), ...(help && { head: help.head }) };
+  const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
   const bounded = boundedBy(parts, op.best);
-  const helper = help && help.helper();
-  return (input) => (helper ? helped(input, bounded(), help, helper) : run(input, bounded(), 0));
+  return (input) => run(input, bounded(), 0);
 };
 
-/** A run that another thread may make the groups of the second half for. */
-function* helped(input: Stream, parts: Parts, { again, isAlways }: Help, helper: GroupHelper): Generator<Item> {
-  const groups = new Groups(parts);
-  groups.keepFirsts(helper);
-  const looked = function* looked(): Stream {
-    for (const item of input) {
-      yield item;
-      if (!isBatch(item)) continue;
-      if (helper.helpsBy !== undefined) groups.takeFirstHalf(helper.helpsBy);
-      else if (!helper.isRefused) helper.consider(groups.widestKey, isAlways || groups.isDense);
-      if (helper.isAsking) yield nextTurn();
-    }
-  };
-  try {
-    yield* run(looked(), parts, 0, groups, helper);
-    // What the other thread could not make is made here, where it can be spilled.
-    const left = groups.unanswered;
-    if (left) yield* run(again(), { ...parts, ...(left !== 'all' && { half: left }) }, 0);
-  } finally {
-    helper.leave();
-  }
-}
+/** The parts of one run, where only the best groups are wanted. */
+const boundedBy = (parts: Parts, best: TopOptions | undefined): (() => Parts) => {
+  const bound = best && keyBound(best);
+  return () => (bound ? { ...parts, ...boundOf(parts, bound()) } : parts);
+};
 
-/** The groups of the second half, made of all rows of `input`. @throws query-memory when they do not fit */
-export function* secondHalf(
-  { aggregate: op, best, head, key }: HalfPlan,
-  input: Stream,
-  build: Build,
-): Generator<Item, HalfAnswer> {
-  const parts: Parts = { ...boundedBy(partsOf(op, build), best)(), half: { key, index: 1 }, head };
-  const groups = new Groups(parts);
-  groups.keepFirsts();
-  try {
-    for (const item of input) {
-      if (isBatch(item)) yield* groups.add(item, 0);
-      else yield item;
-      if (isTurnLong()) yield nextTurn();
-    }
-    return groups.answer();
-  } finally {
-    groups.free();
-  }
-}
+/** The bound by a result: keys are made for the groups that pass it alone. */
+const boundOf = ({ op, targets }: Parts, { path, keep }: KeyBound): Pick<Parts, 'bound'> => {
+  const column = targets.findIndex((t) => t.length === path.length && t.every((name, k) => name === path[k]));
+  return column >= op.keys.length ? { bound: { column, keep } } : {};
+};
+
+const partsOf = (op: AggregateOp, build: Build): Parts => ({
+  op,
+  build,
+  isPassing: keepsNothing(op),
+  keys: op.keys.map((k) => (op.sql ? plain(build.expression(k.expr)) : build.expression(k.expr))),
+  aggregates: op.aggregates.map((a) => compiled(a.aggregate, build)),
+  targets: [...op.keys.map((k) => k.target), ...op.aggregates.map((a) => a.target)],
+});
+
+/** Whether nothing of what the arguments give is needed once the states have seen it. */
+const keepsNothing = ({ aggregates }: AggregateOp): boolean =>
+  aggregates.every(
+    ({ aggregate: a }) =>
+      !a.distinct &&
+      !a.order &&
+      (!a.argument || !needsDriver(a.argument)) &&
+      aggregateNamed(a.name)?.state(callOf(a)).keepsNothing === true,
+  );
+const callOf = (a: Aggregate): StateCall => ({ ...a, all: !a.argument });
+/** Whether no row, and nothing of one, is needed once it has been aggregated. */
+export const keepsNoRows = (op: AggregateOp): boolean =>
+  op.keys.length === 0 &&
+  keepsNothing(op) &&
+  op.aggregates.every(({ aggregate: { where } }) => !where || !needsDriver(where));
 
 /**
  * Where groups have few rows each, merging them costs more than a second thread saves. Shares are looked at in order,
@@ -106,8 +110,8 @@ export function* secondHalf(
  */
 const denseMin = 2048;
 const denseRows = 32;
-const isDenseOf = (groups: number, rows: number): boolean => groups > denseMin && groups * denseRows > rows;
-const isDense = ({ rows, keys }: GroupsOfShare): boolean => isDenseOf(keys.order.length, rows);
+const isDense = ({ rows, keys }: GroupsOfShare): boolean =>
+  keys.order.length > denseMin && keys.order.length * denseRows > rows;
 
 /** A share is small: nothing of it is spilled. `totals`: as for `aggregate`. */
 export const shareGroups = (
@@ -168,10 +172,20 @@ export function* mergedGroups(
   }
 }
 
+const compiled = (a: Aggregate, build: Build): Compiled => {
+  const row = aggregateNamed(a.name);
+  if (!row) throw new Error(`no aggregate ${a.name}`);
+  return {
+    argument: a.argument && build.expression(a.argument),
+    where: a.where && build.expression(a.where),
+    make: () => stateFor(row, callOf(a)),
+  };
+};
+
 /** Groups at hand before those that are complete are given, when the input comes in the order of the first key. */
 const closedGroupsMin = 4096;
 
-function* run(input: Stream, parts: Parts, level: number, known?: Groups, helper?: GroupHelper): Generator<Item> {
+function* run(input: Stream, parts: Parts, level: number, known?: Groups): Generator<Item> {
   let groups = known ?? new Groups(parts);
   let aside: Partitions | undefined;
   if (parts.totals) parts.totals.take = (rows, columns) => groups.addTotals(rows, columns);
@@ -195,8 +209,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups, helper
       if (isTurnLong()) yield nextTurn();
     }
     yield* groups.showUnseen();
-    const rows = helper ? yield* groups.joined(helper) : groups.best();
-    yield* batches(rows, parts.build.context.batchRows);
+    yield* batches(groups.best(), parts.build.context.batchRows);
     groups.free();
     if (!aside) return;
     groups = new Groups(parts);
@@ -229,17 +242,8 @@ class Groups {
   private readonly own: ShareIds | undefined;
   private ofBlocks: TotalsOfBlocks | undefined;
   private unseen: UnseenValues | undefined;
-  private half: KeyHalf | undefined;
-  /** Of groups that were made before only a half was: 1 for those of the other half, which lack rows. */
-  private foreign: Uint32Array | undefined;
-  /** The row in which each group was met first, and the rows so far. */
-  private firsts: Uint32List | undefined;
-  private rowsMet = 0;
-  private helper: GroupHelper | undefined;
-  private left: KeyHalf | 'all' | undefined;
   constructor(parts: Parts, store?: KeyStore) {
     this.parts = parts;
-    this.half = parts.half;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
     this.own = store?.begin();
     this.table = store?.table ?? new GroupTable(parts.keys.length, parts.op.sql);
@@ -258,47 +262,6 @@ class Groups {
   get hasUnseen(): boolean {
     return this.unseen !== undefined;
   }
-  get widestKey(): number {
-    return this.table.widestKey;
-  }
-  /** There are so many groups that merging those of shares would not pay. */
-  get isDense(): boolean {
-    return isDenseOf(this.table.size, this.rowsMet);
-  }
-  /** From the start on. `helper`: whose memory counts too. */
-  keepFirsts(helper?: GroupHelper): void {
-    this.firsts = new Uint32List();
-    this.helper = helper;
-  }
-  /** From here on groups of the first half alone are made, unless rows of the other half were spilled already. */
-  takeFirstHalf(key: number): void {
-    if (this.half || this.full) return;
-    this.half = { key, index: 0 };
-    if (this.table.size === 0) return;
-    const known = this.table.keys(range(0, this.table.size))[key];
-    this.foreign = new Uint32Array(this.table.size).fill(1);
-    for (const group of rowsOfHalf(known, 0, this.parts.op.sql === true)) this.foreign[group] = 0;
-  }
-  /** What no thread has made. */
-  get unanswered(): KeyHalf | 'all' | undefined {
-    return this.left;
-  }
-  /** The rows of the half, with what they belong to. */
-  private ofHalf(
-    batch: Vector,
-    keys: Vector[],
-  ): { readonly batch: Vector; readonly keys: Vector[]; readonly places?: Uint32Array } {
-    if (!this.half) return { batch, keys };
-    const places = rowsOfHalf(keys[this.half.key], this.half.index, this.parts.op.sql === true);
-    if (places.length === batch.length) return { batch, keys };
-    return { batch: take(batch, places), keys: keys.map((k) => take(k, places)), places };
-  }
-  private noteFirsts(ids: Uint32Array, base: number, places: Uint32Array | undefined): void {
-    if (!this.firsts || this.firsts.length === this.table.size) return;
-    if (this.helper?.isRefused) this.firsts = undefined;
-    else noteFirsts(this.firsts, ids, this.table.size, base, places);
-  }
-
   /** Shows the states what was spilled of their values: then there are results. */
   *showUnseen(): Generator<Item, void> {
     const { unseen } = this;
@@ -328,16 +291,10 @@ class Groups {
       if (loud?.length === 0) return undefined;
       if (loud) [batch, keys] = [take(batch, loud), keys.map((k) => take(k, loud))];
     }
-    const base = this.rowsMet;
-    this.rowsMet += batch.length;
-    let places: Uint32Array | undefined;
-    ({ batch, keys, places } = this.ofHalf(batch, keys));
-    if (batch.length === 0) return undefined;
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0], Uint32Array.of(batch.length - 1));
     let single = this.full ? undefined : this.table.single(keys);
     if (single !== undefined) {
       if (this.own) single = this.own.one(single, this.table.size);
-      this.noteFirsts(Uint32Array.of(single), base, places);
       this.grow();
       yield* this.feed(batch, undefined, single);
       this.account(build, level);
@@ -345,14 +302,13 @@ class Groups {
     }
     const ends = this.full ? undefined : longRuns(keys);
     if (ends) {
-      yield* this.addRuns(batch, keys[0], ends, base);
+      yield* this.addRuns(batch, keys[0], ends);
       this.account(build, level);
       return undefined;
     }
     let ids = this.table.ids(keys, batch.length, !this.full, false);
     let rows: Uint32Array | undefined;
     let rest: Uint32Array | undefined;
-    this.noteFirsts(ids, base, places);
     if (this.full) {
       [rows, rest] = knownAndOthers(ids);
       ids = pick(ids, rows);
@@ -364,10 +320,9 @@ class Groups {
     return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
   }
   /** Adds rows whose key is the same up to each of the places in turn. */
-  private *addRuns(batch: Vector, key: Vector, ends: Uint32Array, base: number): Generator<Item, void> {
+  private *addRuns(batch: Vector, key: Vector, ends: Uint32Array): Generator<Item, void> {
     const firsts = ends.map((_, k) => (k === 0 ? 0 : ends[k - 1]));
     const ids = this.table.ids([take(key, firsts)], firsts.length);
-    this.noteFirsts(ids, base, firsts);
     const groups = this.own ? this.own.of(ids, this.table.size).slice() : ids;
     this.grow();
     for (let k = 0; k < ends.length; k++) yield* this.feed(slice(batch, firsts[k], ends[k]), undefined, groups[k]);
@@ -414,8 +369,7 @@ class Groups {
   }
   /** Charges what is held by now; how much that is. */
   private measure(): number {
-    const others = (this.helper?.heldBytes ?? 0) + 4 * (this.firsts?.array.length ?? 0);
-    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0) + others;
+    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
     this.parts.build.memory.add(bytes - this.held);
     return (this.held = bytes);
   }
@@ -448,69 +402,38 @@ class Groups {
     this.held = 0;
   }
 
-  result(groups?: Uint32Array, known?: readonly Vector[]): Vector {
+  result(): Vector {
     this.ofBlocks?.flush();
     const n = this.table.size;
-    if (n === 0 || groups?.length === 0) return noRows;
-    const results = known ?? this.states.map((s) => s.result(n));
-    const values = groups ? results.map((r) => flatten(take(r, groups))) : results;
-    return recordOfPaths(this.parts.targets, [...this.table.keys(groups), ...values], groups?.length ?? n);
-  }
-  /** The groups of the half that may be wanted, with the rows that met them first. */
-  answer(): HalfAnswer {
-    const { groups = range(0, this.table.size), results } = this.wanted();
-    const firsts = this.firsts!.done();
-    return { rows: this.result(groups, results), firsts: groups.map((g) => firsts[g]) };
-  }
-  /** The groups that may be wanted, of both halves if another thread helped. */
-  *joined(helper: GroupHelper): Generator<Item, Vector> {
-    if (!this.half) {
-      helper.leave();
-      return this.best();
-    }
-    const other = yield* wait(helper.answer());
-    if (!other) {
-      this.left = { key: this.half.key, index: 1 };
-      return this.best();
-    }
-    const own = this.answer();
-    // What was spilled is of the types that each partition has.
-    if (!this.parts.op.sql || this.full || areAlike(own, other)) return joinedHalves(own, other);
-    this.left = 'all';
-    return noRows;
+    if (n === 0) return noRows;
+    return recordOfPaths(this.parts.targets, [...this.table.keys(), ...this.states.map((s) => s.result(n))], n);
   }
   /**
    * The results of the groups that may be wanted: all of them, or those that pass the bound. Of 1,000,000 groups by two
    * ids, of which 10 are wanted, 0.9 of the time.
    */
   best(): Vector {
-    const { groups, results } = this.wanted();
-    return this.result(groups, results);
-  }
-  /** The groups that may be wanted (undefined: all), and what the states gave if they were asked. */
-  private wanted(): { readonly groups?: Uint32Array | undefined; readonly results?: readonly Vector[] } {
-    const { targets, bound, op, build, head } = this.parts;
-    const { foreign } = this;
+    const { targets, bound, op, build } = this.parts;
     const n = this.table.size;
     const rowsMax = build.context.batchRows;
-    let own: Uint32Array | undefined = foreign && range(0, n).filter((g) => foreign[g] !== 1);
-    if (head !== undefined && !bound && n > head) own = (own ?? range(0, n)).subarray(0, head);
-    if (!bound || n <= rowsMax) return { groups: own };
-    const path = targets[bound.column];
+    if (!bound || n <= rowsMax) return this.result();
     const results = this.states.map((s) => s.result(n));
-    const whole = results[bound.column - op.keys.length];
-    const column = own ? take(whole, own) : whole;
+    const path = targets[bound.column];
+    const column = results[bound.column - op.keys.length];
     const wanted = new Uint32List();
-    for (let start = 0; start < column.length; start += rowsMax) {
-      const rows = slice(column, start, Math.min(column.length, start + rowsMax));
+    for (let start = 0; start < n; start += rowsMax) {
+      const rows = slice(column, start, Math.min(n, start + rowsMax));
       const kept = bound.keep(recordOfPaths([path], [rows], rows.length));
       const count = kept?.length ?? rows.length;
-      for (let i = 0; i < count; i++) {
-        const at = start + (kept ? kept[i] : i);
-        wanted.push(own ? own[at] : at);
-      }
+      for (let i = 0; i < count; i++) wanted.push(start + (kept ? kept[i] : i));
     }
-    return { groups: wanted.done(), results };
+    const groups = wanted.done();
+    if (groups.length === 0) return noRows;
+    return recordOfPaths(
+      targets,
+      [...this.table.keys(groups), ...results.map((r) => flatten(take(r, groups)))],
+      groups.length,
+    );
   }
   /** The groups whose first key is not that of the last row, as results, and the others in a table of their own. */
   split(): [Vector, Groups] {

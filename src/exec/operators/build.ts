@@ -66,11 +66,8 @@ const ownShare = 0.1;
 export class Memory {
   private held = 0;
   readonly max: number;
-  private readonly told: ((bytes: number) => void) | undefined;
-  /** `told`: hears what is held. */
-  constructor(max: number, told?: (bytes: number) => void) {
+  constructor(max: number) {
     this.max = max;
-    this.told = told;
   }
   /** Little is left. */
   get isOver(): boolean {
@@ -105,7 +102,6 @@ export class Memory {
    */
   add(bytes: number): void {
     this.held += bytes;
-    this.told?.(this.held);
     if (bytes > 0) chargeHeld(bytes);
   }
   /** For operators that cannot spill. @throws LakeError query-memory */

@@ -15,8 +15,7 @@ import { named } from './named.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
-import { type KeyBound, keyBound } from './sort/top.ts';
-import type { TopOptions } from './sort/top-options.ts';
+import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
 
 /** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
 export interface TotalsSink {

@@ -46,17 +46,14 @@ export interface QueryShares extends ShareSizes {
    * and its garbage cost more than short scans take.
    */
   readonly workMsMin: number;
-  /** From so much work left on, in milliseconds, an idle thread makes half of a query's groups. */
-  readonly halvesMsMin: number;
 }
-/** Shares of queries; from how many rows on there are any, and whether groups are halved, are options of the service. */
+/** Shares of queries; from how many rows on there are any is an option of the service. */
 export const shareSizes: QueryShares = {
   shareRowsMin: blockRowsMax,
   shareRowsMax: 8 * blockRowsMax,
   rowsMin: Infinity,
   bytesMin: 16 << 20,
   workMsMin: 20,
-  halvesMsMin: Infinity,
 };
 
 /** More objects than this are not listed and opened ahead. */
@@ -70,24 +67,6 @@ export const outputShares: ShareSizes = {
   shareRowsMax: blockRowsMax,
   rowsMin: 100_000,
   bytesMin: 0,
-};
-
-/** The objects of a scan, and about how many rows it reads of them; undefined if they are too many to be listed. */
-export const scannedRows = async (
-  source: ScanSource,
-  { pruner, signal, read }: Pick<ScanOptions, 'pruner' | 'signal' | 'read'>,
-): Promise<{ readonly objects: readonly ObjectMeta[]; readonly rows: number } | undefined> => {
-  const range = pruner && keyRange(pruner, source.keys[0] ?? []);
-  const { objects, next } = await source.page({ limit: objectsMax, ...(range && { range }) });
-  if (next !== undefined) return undefined;
-  if (!pruner) return { objects, rows: objects.reduce((n, o) => n + o.count, 0) };
-  let rows = 0;
-  for (const object of objects) {
-    signal?.throwIfAborted();
-    const reader = await openReader(source, object, read);
-    for (const [k, block] of reader.blocks.entries()) if (reader.mayMatch(k, pruner)) rows += block.rows;
-  }
-  return { objects, rows };
 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */

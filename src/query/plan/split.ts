@@ -31,47 +31,15 @@ const keptMax = 10_000;
 /** Their states hold more than travels. */
 const tied: ReadonlySet<string> = new Set(['union']);
 
-/** A plan that begins with one scan and groups its rows. */
-export interface Grouping {
-  readonly part: readonly PlanOp[];
-  readonly aggregate: OpOf<'aggregate'>;
-  readonly rest: readonly PlanOp[];
-  /** States of the same group can be merged. */
-  readonly isMergeable: boolean;
-}
-
-/**
- * The same plan for threads that look at all rows and make the groups of some of the keys each: whatever the aggregates
- * are, each group is made of all of its rows in their order. Undefined if that cannot be.
- */
-export const groupingOf = ({ pipeline: { ops }, functions }: Plan, catalog: FunctionCatalog): Grouping | undefined => {
-  const isSplittable = (e: PlanExpr): boolean => isSettled(e, catalog);
-  const end = settledRows(ops, isSplittable);
-  const aggregate = ops[end];
-  if (end === 0 || aggregate?.kind !== 'aggregate' || !functions.every((f) => isSplittable(f.body))) return undefined;
-  if (aggregate.keys.length === 0 || aggregate.sortedBy !== undefined || aggregate.groupsMax !== undefined)
-    return undefined;
-  return exprsOf(aggregate).every(isSplittable)
-    ? { part: ops.slice(0, end), aggregate, rest: ops.slice(end + 1), isMergeable: isMergeable(aggregate) }
-    : undefined;
-};
-
-/** How many ops, from a scan on, give what they give for each row by itself; 0 if the plan does not begin so. */
-const settledRows = (ops: readonly PlanOp[], isSplittable: (e: PlanExpr) => boolean): number => {
-  const [scan] = ops;
-  if (scan?.kind !== 'scan' || scan.sources.length !== 1 || scan.limit !== undefined) return 0;
-  if (!exprsOf(scan).every(isSplittable)) return 0;
-  let end = 1;
-  while (end < ops.length && keepsOrder(ops[end]) && exprsOf(ops[end]).every(isSplittable)) end++;
-  return end;
-};
-
 /** Undefined if the plan is not to be split. */
 export const splitOf = ({ pipeline: { ops }, functions }: Plan, catalog: FunctionCatalog): Split | undefined => {
   const [scan] = ops;
+  if (scan?.kind !== 'scan' || scan.sources.length !== 1 || scan.limit !== undefined) return undefined;
   const isSplittable = (e: PlanExpr): boolean => isSettled(e, catalog);
-  const end = settledRows(ops, isSplittable);
-  if (scan?.kind !== 'scan' || end === 0 || !functions.every((f) => isSplittable(f.body))) return undefined;
+  if (!functions.every((f) => isSplittable(f.body))) return undefined;
+  let end = 1;
+  while (end < ops.length && keepsOrder(ops[end]) && exprsOf(ops[end]).every(isSplittable)) end++;
+  if (!exprsOf(scan).every(isSplittable)) return undefined;
   const part = ops.slice(0, end);
   const rest = ops.slice(end);
   const repeated = repeatedOps(rest, isSplittable);

@@ -16,7 +16,6 @@ import { fileBytes } from '../from/files.ts';
 import { type UrlRequest, openUrl } from '../from/http.ts';
 import type { PoolLayout } from '../messages.ts';
 import { divider, readsInto } from './division.ts';
-import { groupHelpers } from './group-help.ts';
 import { diffRows } from '../diff/diff.ts';
 import type { DiffSide } from '../../lake/lake.types.ts';
 import { metaValue } from './meta-values.ts';
@@ -71,7 +70,6 @@ export const executionHost = (
     return { change: made, version: view && new Uint8Array(Buffer.from(view.version, 'hex')) };
   },
   divide: divider(task, tools, progress),
-  groupHelper: groupHelpers(task, tools, progress),
   debug,
   progress,
   spill,

@@ -13,24 +13,20 @@ import { toWire } from '../messages.ts';
 import { Notifier } from '../notifier.ts';
 import { noProgress, partContext, partSource, progressSince } from '../part.ts';
 import { type FromHelper, type PartStart, type ToHelper, readsInto } from './division.ts';
-import { type ToGroupHelper, HalfRun } from './half.ts';
 import { ShareClaims } from './share-claims.ts';
 import type { Task } from '../task.ts';
 
 /** Runs until the port closes, or no share is left. */
 export const runQueryPart = (task: Task, port: MessagePort, tools: WorkerTools): Promise<undefined> =>
   new Promise((resolve) => {
-    let part: QueryPart | HalfRun | undefined;
+    let part: QueryPart | undefined;
     const end = (): void => {
       part?.stop();
       resolve(undefined);
     };
-    port.on('message', (message: ToHelper | ToGroupHelper) => {
-      if (message.type === 'more') return part instanceof QueryPart ? part.more() : undefined;
-      part =
-        message.type === 'half'
-          ? new HalfRun(task, port, tools, message.start)
-          : new QueryPart(task, port, tools, message.start);
+    port.on('message', (message: ToHelper) => {
+      if (message.type === 'more') return part?.more();
+      part = new QueryPart(task, port, tools, message.start);
       void part.run().then(end);
     });
     port.on('close', end);

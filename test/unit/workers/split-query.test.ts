@@ -3,7 +3,7 @@ import type { LakeError } from '../../../src/errors.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0, workMsMin: 0, halvesMsMin: Infinity };
+const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0, workMsMin: 0 };
 const rows = 120_000;
 let pools: ComparedPools;
 let alone: WorkerPool;
@@ -178,7 +178,7 @@ describe('one query on two threads', () => {
 
 test('a query asks for no help while little work is left', async () => {
   const plain = await openCompared(rows, (i) => `{k:${i},n:${(i * 7919) % 100_003}}`, {
-    shareSizes: { ...shareSizes, workMsMin: Infinity, halvesMsMin: Infinity },
+    shareSizes: { ...shareSizes, workMsMin: Infinity },
   });
   try {
     for (const text of ['from rows | sum(n), min(n), max(n), count()', 'from rows | count() by n % 7'])

@@ -43,11 +43,6 @@ export class GroupTable {
     return this.wide?.bytes ?? this.columns.reduce((n, c) => n + c.bytes, 0) + (this.combinations?.bytes ?? 0);
   }
 
-  /** The key column that has met the most values. */
-  get widestKey(): number {
-    return this.columns.reduce((widest, c, k) => (c.size > this.columns[widest].size ? k : widest), 0);
-  }
-
   /**
    * The group of each row; new groups are made if `insert`, else `none` says that there is none. Without keys all rows
    * are in group 0. Unless `isKept` the answer is for use until the next call.

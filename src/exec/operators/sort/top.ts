@@ -5,7 +5,7 @@
  * Behind a scan the first key goes ahead: `keyBound` is asked by the scan before it reads the other columns.
  */
 import { pathOf } from '../../../query/plan/walk.ts';
-import type { FieldPath } from '../../../query/plan/plan.ts';
+import type { FieldPath, SortKey } from '../../../query/plan/plan.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -18,13 +18,22 @@ import { Leaders } from './leaders.ts';
 import { type EvaluatedKey, guessing, keysOf, orderBy } from './keys.ts';
 import { sorter } from './sort.ts';
 import { tail } from '../tail.ts';
-import type { TopOptions } from './top-options.ts';
 import { shownBytes } from '../window/parts.ts';
 
 /** Rows of so many bytes are cut sooner, where that leaves half of them. */
 const cutBytes = 16 << 20;
 /** What rows are put together of, in one piece and then in order, counts as often as in a sort. */
 const copies = 2.5;
+
+/** The end of the sort order that is kept. */
+type End = 'first' | 'last';
+/** `count` rows at most. Without keys one is guessed from the first value; `reverse` counts for a guessed key alone. */
+export interface TopOptions {
+  readonly count: number;
+  readonly keys: readonly SortKey[];
+  readonly reverse: boolean;
+  readonly end: End;
+}
 
 /**
  * The operator as a step; rows are given in the sort order. @throws query-memory when the budget is used up and nothing
