@@ -193,7 +193,7 @@ describe('imports', () => {
     { packages: /^node:worker_threads$/, home: /^src\/(workers|bundle)\// },
     {
       packages: /^node:fs(\/promises)?$/,
-      home: /^src\/(store\/(s3|credentials)|lake\/(objects\/(objects|fetched|ranges)|store\/.*|lock|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/(spill|kept-answers)|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|allocator|http\/.*static.*|http\/(access\/issuer-keys|connections\/listeners))(\.|$|\/)/,
+      home: /^src\/(store\/(s3|credentials)|lake\/(objects\/(objects|fetched|ranges)|store\/.*|lock|own-files|log\/.*|tables\/(environment|checkpoints|head|probe-entry)|repair\/(recovery|upgrade|fsck|repair|replay))|workers\/(query\/(spill|kept-answers)|from\/files)|recording\/.*|commands\/.*|bundle\/.*|main|allocator|http\/.*static.*|http\/(access\/issuer-keys|connections\/listeners))(\.|$|\/)/,
     },
     { packages: /^(vitest|fast-check|oxc-parser|vega-datasets)$/, home: /^test\// },
   ];

@@ -29,6 +29,7 @@ const killPointNames = [
   'purge: rows gone',
   'purge: done',
   'start: locked',
+  'start: file copied',
   'start: tables open',
   'start: orphans found',
   'start: orphan gone',

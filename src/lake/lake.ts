@@ -58,6 +58,7 @@ import { beginLog, openLog } from './log/log.ts';
 import { metaPage } from './meta.ts';
 import { checkNotReserved } from './names.ts';
 import { Packer } from './objects/packer.ts';
+import { ownTables } from './own-files.ts';
 import { Mailbox } from './pool/mailbox.ts';
 import { derivedPool } from './pool/derived.ts';
 import { PoolFace } from './pool/pool.ts';
@@ -193,8 +194,12 @@ class OpenLake implements Lake {
       } = this;
       const report = (fault: unknown): void => this.report(fault);
       const { store, follow } = this;
+      const files: string[] = [];
+      const owned = (name: string): void => void files.push(name);
+      ownTables(directory, owned);
       if (follow) {
         await this.openReplica(follow);
+        this.ownedFiles(files);
         return;
       }
       await store?.prepare(directory);
@@ -208,10 +213,12 @@ class OpenLake implements Lake {
           this.options.basePassedOver?.(why);
         },
         report,
+        owned,
         applyBytes,
         segmentBytes,
         compactBytesMin,
       });
+      this.ownedFiles(files);
       tables.lagged = report;
       if (store) {
         await store
@@ -230,6 +237,9 @@ class OpenLake implements Lake {
       this.startFault = error;
       throw error;
     }
+  }
+  private ownedFiles(names: readonly string[]): void {
+    if (names.length > 0) this.options.filesOwned?.(names);
   }
   private async openReplica(follow: LakeFollower): Promise<void> {
     const { directory } = this;

@@ -873,6 +873,11 @@ export interface LakeOptions {
   readonly tablesMade?: (why: string) => void;
   /** Told why a base is not read: it is another lake's, or damaged, and the lake does not need it. */
   readonly basePassedOver?: (why: string) => void;
+  /**
+   * Told of files that were another folder's too, a copy by hard links: by their names in the lake's folder. They are
+   * its own now. Must not throw.
+   */
+  readonly filesOwned?: (names: readonly string[]) => void;
   /** Told of what was drawn, in order. Must not throw. */
   readonly drew?: (poolId: Id, fact: LakeFact) => void;
   /** Told of faults that no call can tell of: background work, errors of the service itself. */

@@ -15,8 +15,9 @@ import {
   openSync,
   readFileSync,
   realpathSync,
-  statSync,
+  renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
@@ -155,9 +156,22 @@ const askOwner = (address: string): Promise<string | undefined> =>
     socket.on('close', () => resolve(text || undefined));
   });
 
+/** Whether the file has other names: what is written to it in place is written to what they name (own-files.ts). */
+export const isShared = (path: string): boolean => {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found !== undefined && found.isFile() && found.nlink > 1;
+};
+/** Where a file is made that replaces one with other names. */
+export const besideShared = (path: string): string => `${path}.own`;
+
 /** Writes a small file that is durable with its name. */
 export const writeDurably = (path: string, bytes: string | Uint8Array): void => {
-  writeFileSync(path, bytes, { flush: true });
+  const beside = besideShared(path);
+  if (isShared(path)) {
+    rmSync(beside, { force: true });
+    writeFileSync(beside, bytes, { flush: true });
+    renameSync(beside, path);
+  } else writeFileSync(path, bytes, { flush: true });
   syncFolder(dirname(path));
 };
 

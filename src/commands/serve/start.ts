@@ -249,7 +249,7 @@ const refusalLine = (fault: unknown): object =>
 /** What the lake has to say to nobody in particular goes into the log. */
 const noted = (
   log: Logger,
-): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade' | 'basePassedOver'>> => ({
+): Required<Pick<LakeOptions, 'report' | 'clockNoted' | 'tablesMade' | 'basePassedOver' | 'filesOwned'>> => ({
   report: (fault) => {
     log.error({ err: fault }, 'lake');
   },
@@ -258,6 +258,9 @@ const noted = (
   },
   basePassedOver: (why) => {
     log.warn({ why }, 'a base was passed over');
+  },
+  filesOwned: (files) => {
+    log.warn({ files }, "files that had other names (hard links) were copied: they are the lake folder's own now");
   },
   clockNoted: ({ isBehind, clockMs, idMs }) => {
     const times = { clock: new Date(clockMs).toISOString(), ids: new Date(idMs).toISOString() };

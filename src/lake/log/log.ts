@@ -14,6 +14,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { killing, killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
+import { ownFile } from '../own-files.ts';
 import type { Change } from '../tables/table-rows.ts';
 import { changesLength, writeChanges } from './changes.ts';
 import {
@@ -27,7 +28,7 @@ import {
   sealRecord,
   segmentBytesUnit,
 } from './format.ts';
-import { listSegments, logFolder, segmentPath } from './reader.ts';
+import { listSegments, logFolder, segmentName, segmentPath } from './reader.ts';
 
 /** The first segment is small, each one twice as long as the one before, up to this. */
 const firstSegmentBytes = 512 << 10;
@@ -44,6 +45,8 @@ interface LogOptions {
   readonly identity: LogIdentity;
   readonly place: LogPlace;
   readonly hasBase: boolean;
+  /** Told that its last segment was another folder's too (own-files.ts): by its name in the lake's folder. */
+  readonly owned?: ((name: string) => void) | undefined;
   /** Of a segment at most, unless one record needs more. */
   readonly segmentBytes?: number;
 }
@@ -336,6 +339,9 @@ export const openLog = (options: LogOptions): Log => {
     if (number > place.segment) rmSync(segmentPath(directory, number), { force: true });
     else sizes.set(number, statSync(segmentPath(directory, number)).size);
   }
+  const name = `log/${segmentName(place.segment)}`;
+  // What another process has written behind it since is none of this log's.
+  if (ownFile(directory, name, place.end)) options.owned?.(name);
   return new Log(
     options,
     {

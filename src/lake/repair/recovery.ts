@@ -45,6 +45,8 @@ export interface OpenOptions {
   /** Told why a base is not read. */
   readonly passedOver?: (why: string) => void;
   readonly report?: (fault: unknown) => void;
+  /** Told of a file that was another folder's too (own-files.ts). */
+  readonly owned?: (name: string) => void;
   /** See tables.ts, log.ts. `compactBytesMin`: free bytes of LMDB's file from which on it is made small. */
   readonly applyBytes?: number | undefined;
   readonly segmentBytes?: number | undefined;
@@ -74,7 +76,7 @@ export const openTables = async (options: OpenOptions): Promise<OpenedTables> =>
 };
 
 const open = async (options: OpenOptions): Promise<OpenedTables> => {
-  const { directory, segmentBytes } = options;
+  const { directory, segmentBytes, owned } = options;
   const folder = tablesFolder(directory);
   const sized = segmentBytes === undefined ? {} : { segmentBytes };
   finishRepair(directory);
@@ -104,7 +106,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     // Not before: of a lake that is refused a repair must still know that its tables are complete. Not later: from here
     // on they are written to.
     dropMark(folder);
-    const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, ...sized });
+    const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, owned, ...sized });
     return {
       tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }),
       log,

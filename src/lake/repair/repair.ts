@@ -36,6 +36,7 @@ import {
   versionOfLog,
   wereClosed,
 } from './recovery.ts';
+import { ownTables } from '../own-files.ts';
 import { mend } from './mend.ts';
 import { lostEnd, salvage } from './rows.ts';
 import { tablesFolder } from './replay.ts';
@@ -71,6 +72,7 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
   let isDone = false;
   try {
     checkPermitted(directory);
+    ownTables(directory);
     finishRepair(directory);
     const before = await lookOver(options);
     if (before.faultCount === 0) return { before, lost: [] };
