@@ -53,6 +53,8 @@ const spareShare = 0.5;
 const tightShare = 0.5;
 /** Beyond this share of what a thread has at the moment, operators that can spill do so. */
 const shortShare = 0.75;
+/** A task that made less than this share of the limit holds no more by itself than what there is for it. */
+const ownShare = 0.5;
 /** Bytes after which a collection that freed too little for others is tried again. */
 const againBytes = 32 << 20;
 /** The most of them, where collections do not take the process away from its bound. */
@@ -149,8 +151,12 @@ export class ThreadMemory {
     return true;
   }
 
-  /** Whether a task lacks no more than what others may hold, so that it might have room without them. */
+  /**
+   * Whether a task lacks no more than what others may hold, so that it might have room without them. What readers have
+   * decoded is charged to nobody: beside others a task that made little itself is not the one that holds it.
+   */
   isCrowded(account: MemoryAccount, bytes: number): boolean {
+    if (this.accounts.size > 1 && account.made + bytes <= this.max * ownShare) return true;
     const lacking = this.use.bytes() + bytes - this.limit(1);
     let made = 0;
     for (const other of this.accounts) if (other !== account) made += other.made;
