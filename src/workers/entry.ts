@@ -38,7 +38,7 @@ import { isMergeInto } from '../query/analyze.ts';
 import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
-import { Task, discard, smallChunkBytes } from './task.ts';
+import { Task, answerWindow, discard, smallChunkBytes } from './task.ts';
 import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
 import { TurnClaim } from './query/turn-claim.ts';
 import { WarmUp } from './warm-up.ts';
@@ -53,6 +53,7 @@ const port = parentPort!;
 const stops = new Int32Array(settings.stops);
 const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
+const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
 const budget = new LoadBudget(settings.loadMemoryBytesMax);
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
 const { index: thread } = settings.thread;
@@ -326,7 +327,7 @@ const take = (message: ToWorker): void => {
   }
   const task = new Task(
     message.task,
-    settings.windowBytesMax,
+    windowBytes,
     post,
     message.prefetched,
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),

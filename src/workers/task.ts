@@ -29,6 +29,17 @@ const buffers = new ChunkBuffers(bufferBytes, freeBuffer);
 /** Less than this is sooner copied than shared. */
 export const smallChunkBytes = 16 << 10;
 
+/** What the answers of a thread may have on their way together, as long as each has one chunk. */
+const answersBytesMax = 16 << 20;
+/**
+ * Bytes that an answer may have on its way: `bytesMax` where there are few, less the more of them its thread has. Each
+ * may wait for a client that reads slowly.
+ */
+export const answerWindow =
+  ({ bytesMax, answers }: { readonly bytesMax: number; readonly answers: () => number }): (() => number) =>
+  () =>
+    Math.min(bytesMax, answersBytesMax / Math.max(1, answers()));
+
 /** Waiting less than this is no sign of a slow receiver. */
 const heldUpMsMin = 4;
 
@@ -57,7 +68,7 @@ export class Task {
   isHeldUp = false;
   private readonly post: Post;
   private readonly abort = new AbortController();
-  private readonly windowBytes: number;
+  private readonly windowBytes: () => number;
   private sent = 0;
   private waiting: (() => void) | undefined;
   private nextCall = 0;
@@ -69,7 +80,7 @@ export class Task {
 
   constructor(
     id: number,
-    windowBytes: number,
+    windowBytes: () => number,
     post: Post,
     prefetched: readonly Prefetched[] = [],
     counter = new TaskCounter(id),
@@ -144,21 +155,26 @@ export class Task {
     this.post({ type: 'step', task: this.id, step, ...told });
   }
 
-  /** Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. */
+  /**
+   * Sends bytes, which are the receiver's from then on, with their buffer; waits while too much is unread. Where the
+   * window has no room for a chunk, not even for this one, nothing more is made before it was taken.
+   */
   async send(bytes: Uint8Array, stats: QueryStats): Promise<void> {
     for (const piece of this.shareable(bytes)) {
       const since = performance.now();
-      while (this.sent > 0 && this.sent + piece.length > this.windowBytes) {
-        await new Promise<void>((resolve) => {
-          this.waiting = resolve;
-        });
-        this.signal.throwIfAborted();
-      }
-      this.isHeldUp = performance.now() - since > heldUpMsMin;
+      while (this.sent > 0 && this.sent + piece.length > this.windowBytes()) await this.credited();
       this.signal.throwIfAborted();
       this.sent += piece.length;
       this.post({ type: 'chunk', task: this.id, bytes: piece, stats });
+      while (this.sent > this.windowBytes()) await this.credited();
+      this.isHeldUp = performance.now() - since > heldUpMsMin;
     }
+  }
+  private async credited(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.waiting = resolve;
+    });
+    this.signal.throwIfAborted();
   }
 
   /**

@@ -107,7 +107,7 @@ export class WarmUp {
           ...(task.buffers.has(message.bytes) && { buffers: [message.bytes.buffer as SharedArrayBuffer] }),
         });
     };
-    const task = new Task(-1, this.options.windowBytes, post, prefetched);
+    const task = new Task(-1, () => this.options.windowBytes, post, prefetched);
     const spill = this.options.spill();
     this.current = task;
     try {

@@ -18,6 +18,11 @@ import { keyColumn } from '../load/sort-rows.ts';
 /** Rows of several objects that are merged in one step, about, and of one object at least. */
 const stepRows = 32_768;
 const stepRowsMin = 64;
+/**
+ * Bytes of whole rows that are merged in one step, about, if these are fewer rows: a scan whose client reads slowly
+ * holds them until it goes on, and there may be hundreds.
+ */
+const stepBytes = 1 << 20;
 
 /**
  * An open object, and the rows of one of its blocks that are still to be given out. `withKeys`: other objects overlap
@@ -274,9 +279,10 @@ export class OrderedScan {
 
   /** Many rows of objects that overlap are merged some at a time: the last key of a step; undefined for few. */
   private stepEnd(): Uint8Array | undefined {
-    if (this.heldRows <= stepRows) return undefined;
+    const most = this.stepRows();
+    if (this.heldRows <= most) return undefined;
     const cursors = this.cursors.filter((c) => c.keys.length > 0);
-    const rows = Math.max(stepRowsMin, Math.floor(stepRows / cursors.length));
+    const rows = Math.max(stepRowsMin, Math.floor(most / cursors.length));
     let least: Uint8Array | undefined;
     for (const c of cursors.length > 1 ? cursors : []) {
       if (c.at + rows > c.rows.length) continue;
@@ -284,6 +290,19 @@ export class OrderedScan {
       if (!least || this.input.compare(key, least) < 0) least = key;
     }
     return least;
+  }
+
+  /** Rows of a step at most. */
+  private stepRows(): number {
+    // What some columns take of the whole is not known.
+    if (this.input.options.columns) return stepRows;
+    let bytes = 0;
+    let count = 0;
+    for (const { meta } of this.cursors) {
+      bytes += meta.size;
+      count += meta.count;
+    }
+    return Math.min(stepRows, Math.ceil((stepBytes * count) / Math.max(1, bytes)));
   }
 
   /** The end of the cursor's rows that come before the bound, or with it unless `strict`. */

@@ -8,6 +8,7 @@ import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { sharesOf } from '../../../src/lake/scan/shares.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import type { ScanSource } from '../../../src/lake/scan/scan.types.ts';
+import { randomOf } from '../../support/random.ts';
 import { compareBytes } from '../../../src/vectors/value.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type NumberVector, type RecordVector, type Vector, flatten } from '../../../src/vectors/vector.ts';
@@ -100,6 +101,38 @@ describe('large objects that overlap', () => {
     // What is worked on at once does not grow with the number of objects.
     expect(most).toBeLessThan(70_000);
   });
+});
+
+test('wide rows that are merged are fewer at a time: a client that is slow holds up to one step of them', async () => {
+  const [rows, fields] = [20_000, 32];
+  const random = randomOf(1);
+  const metas: ObjectMeta[] = [];
+  for (let m = 0; m < 3; m++) {
+    const names = Array.from({ length: fields }, (_, f) => ({
+      name: f === 0 ? 'k' : `n${f}`,
+      optional: false,
+      values: numbers(Float64Array.from({ length: rows }, (_, i) => (f === 0 ? i * 3 + m : random.below(1e15)))),
+    }));
+    metas.push(await load({ form: 'record', length: rows, fields: names }, 'asc'));
+  }
+  const mostOf = async (columns?: readonly (readonly string[])[]): Promise<number> => {
+    let most = 0;
+    let total = 0;
+    for await (const batch of scanObjects(sourceOf(metas, 'asc'), {
+      ordered: true,
+      batchRows: 1024,
+      ...(columns && { columns }),
+    })) {
+      most = Math.max(most, batch.form === 'selected' ? batch.base.length : batch.length);
+      total += batch.length;
+    }
+    expect(total).toBe(3 * rows);
+    return most;
+  };
+  // 1 MiB of 32 numbers a row, about.
+  expect(await mostOf()).toBeLessThan(10_000);
+  // Of few columns it is no more.
+  expect(await mostOf([['k'], ['n1']])).toBeGreaterThan(20_000);
 });
 
 test('a scan that reads few bytes has no shares', async () => {
