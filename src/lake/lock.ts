@@ -64,7 +64,7 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     if (marks) writeDurably(mark, `${answer}\n`);
   } catch (error) {
     await end();
-    throw error;
+    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? error : unusable(real, error);
   }
   return {
     directory: real,
@@ -101,11 +101,12 @@ export const makeFolder = (directory: string): void => {
     for (const folder of missing) makeOne(folder);
     if (missing.length === 0 && !statSync(path).isDirectory()) throw new Error('it is a file');
   } catch (error) {
-    const why = messageOf(error);
-    throw new Error(`lake folder ${path} cannot be used: ${why} (option -lake)`, { cause: error });
+    throw unusable(path, error);
   }
   for (const folder of missing.reverse()) syncFolder(dirname(folder));
 };
+const unusable = (path: string, cause: unknown): Error =>
+  new Error(`lake folder ${path} cannot be used: ${messageOf(cause)} (option -lake)`, { cause });
 /** A folder in one that is there. Another process may make it at the same time. */
 export const makeOne = (folder: string): void => {
   try {

@@ -16,6 +16,16 @@ describe('the lock of a lake', () => {
     await (await lockLake(directory, 'the second')).release(true);
   });
 
+  test('names the folder where its mark cannot be read or written', async () => {
+    const directory = await temporaryDirectory();
+    mkdirSync(join(directory, 'running'));
+    await expect(lockLake(directory, 'the first')).rejects.toThrow(
+      `lake folder ${directory} cannot be used: EISDIR: illegal operation on a directory, read (option -lake)`,
+    );
+    rmdirSync(join(directory, 'running'));
+    await (await lockLake(directory, 'the first')).release(true);
+  });
+
   test('is that of the folder, whatever path leads to it', async () => {
     const directory = await temporaryDirectory();
     const lake = join(directory, 'a');
