@@ -386,9 +386,9 @@ describe('casts', () => {
     ["'100000000000000000000'::hugeint // 0", 'division by zero'],
     ["'100000000000000000000'::hugeint % 0", 'division by zero'],
     ["'170141183460469231731687303715884105727'::hugeint + 1", 'overflows decimal(38,0)'],
-    ["TRY_CAST('1111-11-11' AS date)", 'times are from 1677-09-21 to 2262-04-11'],
     ['12345::decimal(5,2)', 'cannot be cast to decimal(5,2)'],
     ["'123456789012.1234567'::decimal(18,7)", 'cannot be cast to decimal(18,7)'],
+    ["'2024-01-02 03:04:05 Mars'::timestamptz", 'unknown time zone, expected a name such as UTC or Europe/Paris'],
     ["'infinity'::timestamp", 'there is no infinite time here'],
     ["'9999-01-01'::date", 'times are from 1677-09-21 to 2262-04-11'],
     ["'1992-02-30'::date", 'cannot be cast to date'],
@@ -401,7 +401,6 @@ describe('casts', () => {
     // The first day's midnight is before the first time, and the last second is rounded beyond the last one.
     ["TIMESTAMP '1677-09-21 12:00:00'::date", 'times are from 1677-09-21 to 2262-04-11'],
     ["'1677-09-21T12:00:00Z'::date", 'times are from 1677-09-21 to 2262-04-11'],
-    ["TRY_CAST(TIMESTAMP '1677-09-21 12:00:00' AS date)", 'times are from 1677-09-21 to 2262-04-11'],
     ["'2262-04-11 23:47:16.854775807'::timestamp_s", 'times are from 1677-09-21 to 2262-04-11'],
     ['18446744073709551615::uint64::timestamp_ns', 'cannot be cast to timestamp'],
     // query-time-overflow

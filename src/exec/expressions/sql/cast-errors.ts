@@ -19,18 +19,12 @@ export const castError = (value: Value, type: SqlType, cast: SqlCast): LakeError
     advice: reason === undefined ? (cast.advice ?? '; TRY_CAST gives null for such values') : ` (${reason})`,
   });
 };
-/** Whether SQL's type holds values that ours cannot. */
-export const mayHoldMore = (type: SqlType): boolean => type.kind === 'date' || type.kind === 'timestamp';
-/** Such a value is no null in TRY_CAST either. @throws query-cast */
-export const refuseBeyond = (value: Value, type: SqlType, cast: SqlCast): void => {
-  if (reasonOf(value, type) !== undefined) throw castError(value, type, cast);
-};
 const reasonOf = (value: Value, type: SqlType): string | undefined => {
   switch (type.kind) {
     case 'date':
     case 'timestamp':
       if (value.type === types.time) return timesHeld;
-      return value.type === types.string ? faultOfSqlTime(value.data as string) : undefined;
+      return value.type === types.string ? faultOfSqlTime(value.data as string, type) : undefined;
     default:
       return undefined;
   }

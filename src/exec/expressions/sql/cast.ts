@@ -46,7 +46,7 @@ import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { intervalOfText } from '../../../query/analyze/intervals.ts';
 import { jsonOf, jsonText, parseJson } from '../json-text.ts';
-import { castError, mayHoldMore, refuseBeyond } from './cast-errors.ts';
+import { castError } from './cast-errors.ts';
 import { castPrimitive } from '../cast-primitive.ts';
 import { nullOf } from '../cast.ts';
 import { lift, liftTagged, liftUnion } from '../lift.ts';
@@ -66,6 +66,7 @@ import {
   sqlClockText,
   sqlFloat,
   sqlInteger,
+  sqlMoment,
   sqlText,
   sqlTime,
 } from './texts.ts';
@@ -209,8 +210,6 @@ const settle = (values: Vector, bad: Uint8Array, v: Vector, type: SqlType, cast:
   const first = bad.indexOf(1);
   if (first < 0) return values;
   if (cast.failure === 'error') throw castError(underValue(valueAt(v, first)), type, cast);
-  if (mayHoldMore(type))
-    for (let i = first; i < v.length; i++) if (bad[i]) refuseBeyond(underValue(valueAt(v, i)), type, cast);
   return overlay(values, bad, nulls(values.length));
 };
 const refuse = (v: Vector, type: SqlType, cast: SqlCast): Vector =>
@@ -391,13 +390,14 @@ const toTime = (v: FlatVector, unit: number, type: SqlType, cast: SqlCast): Vect
       : refuse(v, type, cast);
   const quick = timesOfStored(v) ?? timesOfBytes(v);
   if (quick) return lift(quick, cut);
+  const parse = type.kind === 'timestamp' && type.zoned ? sqlMoment : sqlTime;
   const found = byText(
     v,
     type,
     cast,
     (text) => {
-      const t = sqlTime(text);
-      return t === 'range' ? undefined : t;
+      const t = parse(text);
+      return typeof t === 'string' ? undefined : t;
     },
     (list) => numbersOf(types.time, list),
   );

@@ -22,6 +22,7 @@ import { supText } from '../../../vectors/sup/print.ts';
 import { type SqlType, sqlTypeOfName } from '../../../query/sql/types.ts';
 import { goFloat } from '../number-text.ts';
 import { timeOfText } from '../time-text.ts';
+import { type ZoneFault, momentOf } from '../time-zones.ts';
 
 const decimalSyntax = /^([+-]?)(\d+(?:_\d+)*)?(?:\.(\d+(?:_\d+)*)?)?(?:[eE]([+-]?\d{1,9}))?$/;
 const prefixedSyntax = /^([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+)$/;
@@ -115,10 +116,23 @@ export const sqlTime = (text: string): number | bigint | 'range' | undefined => 
   const nanos = BigInt(seconds) * 1_000_000_000n + BigInt((m[8] ?? '').padEnd(9, '0'));
   return nanos > int64Max || nanos < int64Min ? 'range' : integer(nanos);
 };
+/** A zone by its name behind a date or a clock; Z, UTC and GMT are read with what is before them. */
+const zoneSyntax =
+  /(?<=^\d+[-/]\d+[-/]\d+|:\d+(?:[.,]\d+)?(?:\s*[ap]\.?m\.?)?)\s*(?!(?:Z|UTC|GMT|[ap]\.?m|T)\b(?!\/))([A-Z][A-Z0-9_+/-]*)(?=$|\s+\d{4}$)/i;
+/** The same as a moment: the name of a zone behind it says where clocks show it; `zone` for a name that is none. */
+export const sqlMoment = (text: string): number | bigint | ZoneFault | undefined => {
+  const plain = text.trim();
+  const zone = zoneSyntax.exec(plain);
+  if (!zone) return sqlTime(plain);
+  const shown = sqlTime(plain.slice(0, zone.index) + plain.slice(zone.index + zone[0].length));
+  return typeof shown === 'string' || shown === undefined ? shown : momentOf(shown, zone[1]);
+};
 /** What is wrong with the text of a time; undefined if nothing is known. */
-export const faultOfSqlTime = (text: string): string | undefined => {
+export const faultOfSqlTime = (text: string, type: SqlType): string | undefined => {
   if (/^\s*[+-]?infinity\s*$/i.test(text)) return 'there is no infinite time here';
-  return sqlTime(text) === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text) ? timesHeld : undefined;
+  const found = type.kind === 'timestamp' && type.zoned ? sqlMoment(text) : sqlTime(text);
+  if (found === 'zone') return 'unknown time zone, expected a name such as UTC or Europe/Paris';
+  return found === 'range' || /^\s*\d+-\d+-\d+ \(bc\)/i.test(text) ? timesHeld : undefined;
 };
 
 /** `2.0`, `0.1`, `1e+20`: the shortest digits, and a point in whole numbers. */

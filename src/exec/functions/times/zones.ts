@@ -1,97 +1,16 @@
-/**
- * Time zones, by the data that Node has: what clocks show at a moment, and the moment at which they show it.
- *
- * Invariants:
- * - A time is a moment in UTC; what clocks of a zone show is written as if it were UTC.
- * - Where clocks show a time twice it is the later moment; where they leave it out, the offset from before counts.
- */
-import { fitsInt64 } from '../../../vectors/literal.ts';
-import { integer } from '../../../vectors/value.ts';
+/** Times as the clocks of a zone show them, and the moments of what they show. */
+import { type ZoneFault, momentOf, shownAt } from '../../expressions/time-zones.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
 type Nanos = number | bigint;
-const secondsOfDay = 86_400;
-const nanosOfSecond = 1_000_000_000n;
-
-/** The offsets of a zone from UTC, in seconds. Days in which they do not change are looked up once. */
-class Zone {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #days = new Map<number, number | 'changes'>();
-  /** @throws RangeError for a name that is no zone */
-  constructor(name: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: name,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    });
-  }
-
-  /** The offset at a moment, in whole seconds since 1970. */
-  offsetAt(seconds: number): number {
-    const day = Math.floor(seconds / secondsOfDay);
-    let known = this.#days.get(day);
-    if (known === undefined) {
-      const first = this.#asked(day * secondsOfDay);
-      known = first === this.#asked((day + 1) * secondsOfDay) ? first : 'changes';
-      this.#days.set(day, known);
-    }
-    return known === 'changes' ? this.#asked(seconds) : known;
-  }
-  #asked(seconds: number): number {
-    const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
-    for (const { type, value } of this.#format.formatToParts(seconds * 1000))
-      if (Object.hasOwn(parts, type)) parts[type as keyof typeof parts] = Number(value);
-    const shown = Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second);
-    return shown / 1000 - seconds;
-  }
-}
-const zones = new Map<string, Zone | Refusal>();
-const zonesMax = 100;
-const namePattern = /^[A-Za-z][A-Za-z0-9_+/-]*$/;
-const zoneNamed = (name: string): Zone | Refusal => {
-  let found = zones.get(name);
-  if (found === undefined) {
-    if (zones.size >= zonesMax) zones.clear();
-    found = made(name);
-    zones.set(name, found);
-  }
-  return found;
-};
-const made = (name: string): Zone | Refusal => {
-  try {
-    if (namePattern.test(name)) return new Zone(name);
-  } catch (e) {
-    if (!(e instanceof RangeError)) throw e;
-  }
-  return new Refusal('unknown time zone, expected a name such as UTC or Europe/Paris', 1);
-};
-
-const secondsIn = (t: Nanos): number => {
-  const rest = ((BigInt(t) % nanosOfSecond) + nanosOfSecond) % nanosOfSecond;
-  return Number((BigInt(t) - rest) / nanosOfSecond);
-};
-const moved = (t: Nanos, seconds: number): Nanos | Refusal => {
-  const nanos = BigInt(t) + BigInt(seconds) * nanosOfSecond;
-  return fitsInt64(nanos) ? integer(nanos) : new Refusal('time out of range');
-};
-const shownAt = (t: Nanos, name: string): Nanos | Refusal => {
-  const zone = zoneNamed(name);
-  return zone instanceof Refusal ? zone : moved(t, zone.offsetAt(secondsIn(t)));
-};
-const momentOf = (t: Nanos, name: string): Nanos | Refusal => {
-  const zone = zoneNamed(name);
-  if (zone instanceof Refusal) return zone;
-  const shown = secondsIn(t);
-  const [before, after] = [zone.offsetAt(shown - secondsOfDay), zone.offsetAt(shown + secondsOfDay)];
-  const isAfter = before === after || zone.offsetAt(shown - after) === after;
-  return moved(t, -(isAfter ? after : before));
-};
+const refused =
+  (of: (t: Nanos, name: string) => Nanos | ZoneFault) =>
+  (t: Nanos, name: string): Nanos | Refusal => {
+    const found = of(t, name);
+    if (found === 'zone') return new Refusal('unknown time zone, expected a name such as UTC or Europe/Paris', 1);
+    return found === 'range' ? new Refusal('time out of range') : found;
+  };
 
 const refusal = (name: string): string =>
   `error({message:"${name}: unknown time zone, expected a name such as UTC or Europe/Paris",on:"Mars"})`;
@@ -99,7 +18,7 @@ export const zoned: readonly FunctionRow[] = [
   ...rowsOf(
     'at_zone(t, zone)',
     'What the clocks of a time zone show at a moment, as a time. In SQL also t AT TIME ZONE zone.',
-    byRow('at_zone', ['time', 'string'], 'time', shownAt),
+    byRow('at_zone', ['time', 'string'], 'time', refused(shownAt)),
     [
       ['at_zone(2024-07-01T12:00:00Z,"Europe/Paris")', '2024-07-01T14:00:00Z'],
       ['at_zone(2024-07-01T12:00:00Z,"Mars")', refusal('at_zone')],
@@ -109,7 +28,7 @@ export const zoned: readonly FunctionRow[] = [
   ...rowsOf(
     'from_zone(t, zone)',
     'The moment at which the clocks of a time zone show a time: the later of two; of one that they leave out by their offset before.',
-    byRow('from_zone', ['time', 'string'], 'time', momentOf),
+    byRow('from_zone', ['time', 'string'], 'time', refused(momentOf)),
     [
       ['from_zone(2024-07-01T14:00:00Z,"Europe/Paris")', '2024-07-01T12:00:00Z'],
       ['from_zone(2024-10-27T02:30:00Z,"Europe/Paris")', '2024-10-27T01:30:00Z'],
