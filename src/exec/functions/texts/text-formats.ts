@@ -9,6 +9,7 @@ import { valueAt } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
+import { exponentDigits, fixedDigits, powerOf } from './float-digits.ts';
 
 /** One place of a format: how a value is written there. */
 interface Spec {
@@ -159,9 +160,9 @@ const floatDigits = (x: number, type: string, precision: number | undefined): st
   const text = ((): string => {
     switch (type.toLowerCase()) {
       case 'f':
-        return x.toFixed(digits);
+        return fixedDigits(x, digits);
       case 'e':
-        return exponent(x.toExponential(digits));
+        return exponent(exponentDigits(x, digits));
       case 'g':
         return generalDigits(x, digits || 1);
       default:
@@ -174,9 +175,10 @@ const shortest = (x: number): string => (Number.isInteger(x) && x < 1e16 ? `${x}
 /** So many digits that count; `whole`: zeros at the end too. */
 const generalDigits = (x: number, digits: number, whole = false): string => {
   if (x === 0) return whole && digits > 1 ? `0.${'0'.repeat(digits - 1)}` : '0';
-  const power = Math.floor(Math.log10(Number(x.toPrecision(Math.min(digits, 100)))));
-  if (power < -4 || power >= digits) return exponent(x.toExponential(digits - 1).replace(/\.?0+e/, 'e'));
-  const fixed = x.toFixed(Math.min(Math.max(digits - 1 - power, 0), 100));
+  const scientific = exponentDigits(x, Math.min(digits - 1, 100));
+  const power = powerOf(scientific);
+  if (power < -4 || power >= digits) return exponent(scientific.replace(/\.?0+e/, 'e'));
+  const fixed = fixedDigits(x, Math.min(Math.max(digits - 1 - power, 0), 100));
   return fixed.includes('.') && !whole ? fixed.replace(/\.?0+$/, '') : fixed;
 };
 const grouped = (digits: string, by: string): string =>
