@@ -243,6 +243,12 @@ const words: Readonly<Record<string, Operator>> = {
   similar: word('similar', levelComparison),
 };
 
+/** Conditions of one word behind their operand, in SQL alone: `a ISNULL`. */
+const nullWords: Readonly<Record<string, Operator>> = {
+  isnull: { ...word('is', levelComparison), length: 'isnull'.length },
+  notnull: { ...word('is', levelComparison), length: 'notnull'.length },
+};
+
 /** The words of v0.2.0's operators. */
 const beginnings: readonly Operator[] = [
   words['and']!,
@@ -303,6 +309,7 @@ function peekOperator(s: Scanner): Operator | undefined {
       const found = s.peekWord();
       if (found.length > 7) return undefined;
       const lower = found.toLowerCase();
+      if (s.sql && Object.hasOwn(nullWords, lower)) return nullWords[lower];
       return Object.hasOwn(words, lower) ? words[lower] : undefined;
     }
     default:
@@ -317,7 +324,7 @@ function parseRight(s: Scanner, left: Left, operator: Operator): Expr | undefine
     case 'or':
       return parseChain(s, left, 'or', levelOr);
     case 'is':
-      return parseIsNull(s, left);
+      return operator.length > 0 ? parseNullWord(s, left, operator.length) : parseIsNull(s, left);
     case 'between':
       return parseBetween(s, left, false);
     case 'not':
@@ -432,6 +439,13 @@ function parseIsNull(s: Scanner, { left: expr, start, apart }: Left): Expr | und
   if (distinct !== undefined) return distinct;
   if (!s.spaceKeyword('null')) return undefined;
   return { kind: 'is-null', negated, expr, start, end: s.byte(s.pos) };
+}
+
+/** `ISNULL`, `NOTNULL`. */
+function parseNullWord(s: Scanner, { left: expr, start, apart }: Left, length: number): Expr | undefined {
+  if (!apart) return s.fail();
+  s.pos += length;
+  return { kind: 'is-null', negated: length === 'notnull'.length, expr, start, end: s.byte(s.pos) };
 }
 
 function parseNegated(s: Scanner, left: Left): Expr | undefined {
