@@ -245,7 +245,7 @@ const fieldsOf = ({ expr, type, depth, within, name }: Unnested): readonly Unnes
   return record.fields.flatMap((f) => {
     const full = within && isNamed ? `${within}.${f.name}` : f.name;
     return fieldsOf({
-      expr: fieldOf(expr, f.name),
+      expr: { kind: 'field', of: expr, name: f.name, sql: true },
       type: f.type,
       depth: depth - 1,
       within: within === undefined ? undefined : full,
