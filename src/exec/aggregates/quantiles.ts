@@ -4,6 +4,18 @@
  */
 import { LakeError } from '../../errors.ts';
 import { checkStop, checked } from '../../vectors/stop.ts';
+import {
+  decimalData,
+  decimalValue,
+  exactOf,
+  exactOfFloat,
+  exactText,
+  isLongDecimal,
+  knownValue,
+  mayHaveLongDecimals,
+  nearValue,
+  unitsAt,
+} from '../../vectors/decimal.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import {
   type Data,
@@ -91,7 +103,7 @@ export class QuantileState extends CollectState {
       const count = offsets[g + 1] - start;
       out.append(
         this.ofValues(
-          { count, at: (place) => underValue(valueAt(values, sorted[order[start + place]])) },
+          { count, at: (place) => knownValue(valueAt(values, sorted[order[start + place]])) },
           this.fractions.get(g),
         ),
       );
@@ -134,6 +146,8 @@ export class QuantileState extends CollectState {
     const from = place(low);
     const to = place(Math.ceil(way));
     if (!isContinuous(from) || !isContinuous(to)) return this.notBetween(isContinuous(from) ? to : from);
+    const exact = isExact(from, to) ? exactWay(fraction, count - 1) : undefined;
+    if (exact) return exactMiddle(place(exact.low), place(exact.high), exact);
     const between = middle(from, to, way - low);
     return this.kind === 'rounded' && isInteger(from.type) && isInteger(to.type)
       ? intValue(roundHalfEven(Number(between.data)))
@@ -164,34 +178,77 @@ export class QuantileState extends CollectState {
 
 /** The rows in order, NaN behind all other numbers. */
 export const orderOf = (values: Vector): Uint32Array => {
-  if (everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')) {
+  if (
+    !mayHaveLongDecimals(values) &&
+    everyPart(values, (part) => part.form === 'number' || part.form === 'bytes' || part.form === 'bool')
+  ) {
     const sorted = sortedOrder(sortWords(values, { order: 'asc', nulls: 'last' }), values.length);
     let first = 0;
     while (first < sorted.length && Number.isNaN(underValue(valueAt(values, sorted[first])).data)) first++;
     return first === 0 ? sorted : range(0, sorted.length).map((i) => sorted[(i + first) % sorted.length]);
   }
-  const rows = Array.from({ length: values.length }, (_, i) => underValue(valueAt(values, i)));
+  const rows = Array.from({ length: values.length }, (_, i) => knownValue(valueAt(values, i)));
   return range(0, values.length).sort(checked((a: number, b: number): number => order(rows[a], rows[b])));
 };
 
 const isTimely = (t: Type): boolean => t === types.time || t === types.duration;
-const isContinuous = ({ type }: Value): boolean => isInteger(type) || isFloat(type) || isTimely(type);
+const isContinuous = (v: Value): boolean =>
+  isInteger(v.type) || isFloat(v.type) || isTimely(v.type) || (isLongDecimal(v.type) && exactOf(v) !== undefined);
+/** Times or durations, and numbers of which one is a decimal that no float gives back. */
+const isExact = (from: Value, to: Value): boolean =>
+  isTimely(from.type) ? from.type === to.type : isLongDecimal(from.type) || isLongDecimal(to.type);
 const roundHalfEven = (x: number): number => {
   const low = Math.floor(x);
   const rest = x - low;
   return rest < 0.5 || (rest === 0.5 && low % 2 === 0) ? low : low + 1;
 };
 
-/** The value so far between two numbers, as float64, or between two times or durations. */
+/** The value so far between two numbers, as float64. */
 const middle = (from: Value, to: Value, share: number): Value => {
-  if (from.type === to.type && isTimely(from.type)) {
-    const start = BigInt(from.data as number | bigint);
-    const length = BigInt(to.data as number | bigint) - start;
-    return { type: from.type, data: integer(start + BigInt(Math.round(Number(length) * share))) };
-  }
-  const a = Number(from.data);
-  const b = Number(to.data);
+  const a = Number(nearValue(from).data);
+  const b = Number(nearValue(to).data);
   return floatValue(share === 0 ? a : a + (b - a) * share);
+};
+
+/** A place between two values: `rest` of 10 to the `scale` of the way from the one at `low` to the one at `high`. */
+interface ExactWay {
+  readonly low: number;
+  readonly high: number;
+  readonly rest: bigint;
+  readonly scale: number;
+}
+/** Smaller fractions are as good as none, but would make long numbers. */
+const fractionPlacesMax = 40;
+/** By the digits of the fraction as it is written, 0.9 of ten steps is nine of them; undefined for very small ones. */
+const exactWay = (fraction: number, steps: number): ExactWay | undefined => {
+  const of = exactOfFloat(fraction);
+  if (!of || of.scale > fractionPlacesMax) return undefined;
+  const size = 10n ** BigInt(of.scale);
+  const way = of.units * BigInt(steps);
+  const low = Number(way / size);
+  const rest = way % size;
+  return { low, high: rest === 0n ? low : low + 1, rest, scale: of.scale };
+};
+const exactMiddle = (from: Value, to: Value, way: ExactWay): Value => {
+  if (isTimely(from.type) && from.type === to.type) return middleTime(from, to, way);
+  const [a, b] = [exactOf(from), exactOf(to)];
+  if (!a || !b) return middle(from, to, Number(`${way.rest}e-${way.scale}`));
+  const scale = Math.max(a.scale, b.scale);
+  const start = unitsAt(a, scale);
+  const between = {
+    units: start * 10n ** BigInt(way.scale) + (unitsAt(b, scale) - start) * way.rest,
+    scale: scale + way.scale,
+  };
+  return decimalValue(decimalData(between) ?? Number(exactText(between)));
+};
+const nanosOfMicro = 1000n;
+/** Rounded to microseconds where both are of whole ones, else to nanoseconds. */
+const middleTime = (from: Value, to: Value, { rest, scale }: ExactWay): Value => {
+  const start = BigInt(from.data as number | bigint);
+  const end = BigInt(to.data as number | bigint);
+  const unit = start % nanosOfMicro === 0n && end % nanosOfMicro === 0n ? nanosOfMicro : 1n;
+  const steps = unitsAt({ units: ((end - start) / unit) * rest, scale }, 0);
+  return { type: from.type, data: integer(start + steps * unit) };
 };
 
 /** The median of how far the values are from their median; the distance of times is a duration. */
@@ -200,12 +257,24 @@ const deviation = (values: Sorted, median: (of: Sorted) => Value, refuse: (odd: 
   const all = Array.from({ length: values.count }, (_, k) => values.at(k));
   const odd = all.find((v) => !isContinuous(v));
   if (odd) return refuse(odd);
+  const isOfDecimals = [around, ...all].some((v) => isLongDecimal(v.type));
   const distances = all
     .map((v): Value => {
-      if (!isTimely(v.type)) return floatValue(Math.abs(Number(v.data) - Number(around.data)));
+      if (!isTimely(v.type)) return isExact(v, around) ? distance(v, around) : floatValue(nearDistance(v, around));
       const length = BigInt(v.data as number | bigint) - BigInt(around.data as number | bigint);
       return { type: types.duration, data: integer(length < 0n ? -length : length) };
     })
-    .sort((a, b) => (a.data! < b.data! ? -1 : a.data! > b.data! ? 1 : 0));
+    .sort(isOfDecimals ? order : byData);
   return median({ count: distances.length, at: (k) => distances[k] });
+};
+const byData = (a: Value, b: Value): number => (a.data! < b.data! ? -1 : a.data! > b.data! ? 1 : 0);
+const nearDistance = (a: Value, b: Value): number => Math.abs(Number(nearValue(a).data) - Number(nearValue(b).data));
+/** How far two numbers are from each other, exactly, in as many digits as decimals have. */
+const distance = (a: Value, b: Value): Value => {
+  const [x, y] = [exactOf(a), exactOf(b)];
+  if (!x || !y) return floatValue(nearDistance(a, b));
+  const scale = Math.max(x.scale, y.scale);
+  const by = unitsAt(x, scale) - unitsAt(y, scale);
+  const exact = { units: by < 0n ? -by : by, scale };
+  return decimalValue(decimalData(exact) ?? Number(exactText(exact)));
 };

@@ -6,7 +6,7 @@
  * Invariant: the results are those of the states of the aggregates.
  */
 import { textToBytes } from '../../vectors/text-codec.ts';
-import { nearValue } from '../../vectors/decimal.ts';
+import { knownValue, mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { types } from '../../vectors/type.ts';
@@ -192,7 +192,8 @@ const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileS
     : [onlyValue(fieldOf(argument, 'by')), onlyValue(fieldOf(argument, 'third'))];
   if (!isMedian && (!by || !third)) return undefined;
   const rows = countedRows(input, column);
-  const values = flatten(under(take(column, rows)));
+  const counted = take(column, rows);
+  const values = flatten(mayHaveLongDecimals(counted) ? counted : under(counted));
   const sorted = orderOf(values);
   const rankOf = new Uint32Array(column.length).fill(none);
   const held = new RankSet(sorted.length);
@@ -200,7 +201,7 @@ const quantilesOver = (input: AggregateInput, argument: Vector, state: QuantileS
   sorted.forEach((at, rank) => {
     rankOf[rows[at]] = rank;
   });
-  const at = (place: number): ReturnType<typeof valueAt> => nearValue(valueAt(values, sorted[held.at(place)]));
+  const at = (place: number): ReturnType<typeof valueAt> => knownValue(valueAt(values, sorted[held.at(place)]));
   return slid(input, {
     add: (row) => {
       if (rankOf[row] !== none) held.add(rankOf[row]);
