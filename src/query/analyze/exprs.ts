@@ -140,7 +140,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'literal':
       return isSql(c) ? decimalLiteral(a, e) : literal(literalValue(a, e));
     case 'date':
-      return c.sql ? lowerSqlDate(a, e, faultOfTime) : lowerDate(a, e);
+      return c.sql ? lowerSqlDate(a, e, faultOfTime) : c.alone ? stillDate(e, lowerDate(a, e)) : lowerDate(a, e);
     case 'interval':
       return lowerInterval(a, e, c)!;
     case 'type-value':
@@ -268,6 +268,9 @@ const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
     ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end })
     : found;
 };
+/** In VALUES, whose columns SELECT may see: what the query calls a date is known to be one. */
+const stillDate = (e: DateExpr, time: PlanExpr): PlanExpr =>
+  e.type === 'date' ? castTo(time, { kind: 'date' }) : time;
 /** What is wrong with a text that is no time. */
 const faultOfTime = (text: string): string => {
   const m = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?.*)?$/.exec(text);

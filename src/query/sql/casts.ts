@@ -36,11 +36,41 @@ const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastO
 const knownType = (c: ExprContext, e: PlanExpr): SqlType | undefined => {
   const scale = scaleOf(e, c.sql?.typeOf);
   if (scale !== undefined) return decimalOf(scale);
-  return sqlTypeOf(e) ?? (mayBeDate(e) && c.sql?.typeOf && areDates([c.sql.typeOf(e)]) ? { kind: 'date' } : undefined);
+  return sqlTypeOf(e) ?? (mayHoldDates(e) && c.sql?.typeOf ? datesIn(c.sql.typeOf(e)) : undefined);
 };
-/** What may be a date although it does not say so by itself. */
-const mayBeDate = (e: PlanExpr): boolean =>
-  ['apply', 'call', 'case', 'conditional', 'field', 'index', 'subquery'].includes(e.kind);
+/** What may be a date, or have some in it, although it does not say so by itself. */
+const mayHoldDates = (e: PlanExpr): boolean =>
+  ['apply', 'array', 'call', 'case', 'conditional', 'field', 'index', 'map', 'record', 'set', 'subquery'].includes(
+    e.kind,
+  );
+/** The type of dates, and of lists, structs and maps that have some in them; undefined for all else. */
+const datesIn = (t: Type): SqlType | undefined => {
+  if (areDates([t])) return { kind: 'date' };
+  const [only, another] = alternatives(t).filter((m) => m !== types.null);
+  if (!only || another) return undefined;
+  switch (only.kind) {
+    case 'array':
+    case 'set': {
+      const element = datesIn(only.element);
+      return element && { kind: 'list', element };
+    }
+    case 'record': {
+      const fields = only.fields.flatMap(({ name, type }) => {
+        const of = datesIn(type);
+        return of ? [{ name, type: of }] : [];
+      });
+      return fields.length > 0 ? { kind: 'struct', fields } : undefined;
+    }
+    case 'map': {
+      const [key, value] = [datesIn(only.key), datesIn(only.value)];
+      return key || value ? { kind: 'map', key: key ?? unsaid, value: value ?? unsaid } : undefined;
+    }
+    default:
+      return undefined;
+  }
+};
+/** Nothing is known of it. */
+const unsaid: SqlType = { kind: 'plain', type: types.null };
 const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
 
 /** A number that no number of the query holds as it is written: it is cast by its digits. */
@@ -164,17 +194,28 @@ const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
 export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
   if (quoting.has(name)) return args.map((e) => (knownType(c, e)?.kind === 'date' ? asText(c, e) : e));
+  if (name === 'array_to_string') return args.map((e, i) => (i === 0 ? textsIn(c, e) : e));
   return joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
+};
+/** A list of dates as the list of their texts. */
+const textsIn = (c: ExprContext, e: PlanExpr): PlanExpr => {
+  const from = knownType(c, e);
+  return from?.kind === 'list' && from.element.kind === 'date'
+    ? castTo(e, { kind: 'list', element: { kind: 'plain', type: types.string } }, { from })
+    : e;
 };
 /** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
 export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
   const known = knownType(c, e);
   const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
   if (isFormat && isInterval(e, c.sql?.typeOf)) return castTo(e, { kind: 'plain', type: types.string });
-  return type === 'date' || type === 'timestamp' || (type === 'decimal' && !isFormat)
+  const isText = type === 'date' || type === 'timestamp';
+  return isText || (type !== undefined && !isFormat && textsOfSql.has(type))
     ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known })
     : e;
 };
+/** What else has a text of SQL's own. */
+const textsOfSql: ReadonlySet<SqlType['kind']> = new Set(['decimal', 'list', 'map', 'struct']);
 /** Columns that hold times alone. */
 const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
   const found = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];

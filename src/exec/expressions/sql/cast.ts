@@ -565,7 +565,7 @@ const numberDigits = (v: NumberVector, i: number): string =>
 const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   if (isText(v)) return v;
   const out = new BytesBuilder(types.string);
-  const text = (i: number): string => (from && knownText(from, dataAt(v, i))) ?? sqlText(valueAt(v, i));
+  const text = (i: number): string => (from && knownText(from, dataAt(v, i))) ?? sqlText(valueAt(v, i), from);
   for (let i = 0; i < v.length; i++) {
     checkStopAt(i);
     out.text(text(i));
@@ -585,7 +585,8 @@ const castList = (v: ListVector, type: SqlType & { readonly kind: 'list' }, cast
   const { length } = type;
   const bad = new Uint8Array(v.length);
   if (length !== undefined) for (let i = 0; i < v.length; i++) bad[i] = offsets[i + 1] - offsets[i] === length ? 0 : 1;
-  const cells = tidy(castRows(itemsOf(v, v.items), type.element, withoutFrom(cast)));
+  const inner = { ...withoutFrom(cast), ...(cast.from?.kind === 'list' && { from: cast.from.element }) };
+  const cells = tidy(castRows(itemsOf(v, v.items), type.element, inner));
   return settle(listsOf('array', offsets, cells, v.length, modelType(type.element)), bad, v, type, cast);
 };
 const castMap = (v: MapVector, type: SqlType & { readonly kind: 'map' }, cast: SqlCast): Vector => {

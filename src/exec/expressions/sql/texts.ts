@@ -216,30 +216,43 @@ export const sqlBytes = (text: string): Uint8Array | undefined => {
   return Buffer.concat(parts.map((part, k) => (k % 2 === 0 ? textToBytes(part) : Buffer.from(part, 'hex'))));
 };
 
-/** The text of any value, as a cast to text gives it. */
-export const sqlText = (v: Value): string => {
+/** The text of any value, as a cast to text gives it. `known`: what the query says of it and of what is in it. */
+export const sqlText = (v: Value, known?: SqlType): string => {
   const { type, data } = underValue(v);
-  const known = v.type.kind === 'primitive' ? undefined : knownByName(v);
-  if (known && data !== null) return knownText(known, data) ?? primitiveText(type, data);
+  for (const of of data === null ? [] : [known, knownByName(v)]) {
+    const text = of && knownText(of, data);
+    if (text !== undefined) return text;
+  }
   switch (type.kind) {
     case 'primitive':
       return primitiveText(type, data);
     case 'enum':
       return type.symbols[data as number] ?? '';
     case 'array':
-    case 'set':
-      return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x })).join(', ')}]`;
-    case 'record':
+    case 'set': {
+      const element = known?.kind === 'list' ? known.element : undefined;
+      return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x }, element)).join(', ')}]`;
+    }
+    case 'record': {
       if (type === spanRecord) return spanText({ type, data })!;
+      const parts = (data as readonly (Data | undefined)[]).map((x, k) => {
+        const { name, type: of } = type.fields[k];
+        return [name, innerText({ type: of, data: x ?? null }, fieldOf(known, name))] as const;
+      });
       return isRow(type)
-        ? `(${(data as readonly (Data | undefined)[]).map((x, k) => innerText({ type: type.fields[k].type, data: x ?? null })).join(', ')})`
-        : `{${type.fields.map((f, k) => `'${f.name}': ${innerText({ type: f.type, data: (data as readonly (Data | undefined)[])[k] ?? null })}`).join(', ')}}`;
-    case 'map':
-      return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k })}=${innerText({ type: type.value, data: x })}`).join(', ')}}`;
+        ? `(${parts.map(([, text]) => text).join(', ')})`
+        : `{${parts.map(([name, text]) => `'${name}': ${text}`).join(', ')}}`;
+    }
+    case 'map': {
+      const [key, value] = known?.kind === 'map' ? [known.key, known.value] : [];
+      return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k }, key)}=${innerText({ type: type.value, data: x }, value)}`).join(', ')}}`;
+    }
     default:
       return supText(v);
   }
 };
+const fieldOf = (known: SqlType | undefined, name: string): SqlType | undefined =>
+  known?.kind === 'struct' ? known.fields.find((f) => f.name === name)?.type : undefined;
 /** A record of places alone, as `(1, 'a')` makes it. */
 const isRow = (type: RecordType): boolean => type.fields.length > 0 && type.fields.every((f, k) => f.name === `c${k}`);
 /** What the name of a value's type says of it in SQL. */
@@ -297,9 +310,9 @@ const spanText = (interval: Value): string | undefined => {
 const textOfDecimal = (exact: Exact | undefined, scale: number): string | undefined =>
   exact && exactText({ units: unitsAt(exact, scale), scale });
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
-const innerText = (v: Value): string => {
+const innerText = (v: Value, known: SqlType | undefined): string => {
   const { type, data } = underValue(v);
-  const text = data === null ? 'NULL' : sqlText(v);
+  const text = data === null ? 'NULL' : sqlText(v, known);
   return type === types.string && quotedInside.test(text) ? `'${text.replace(/['\\]/g, '\\$&')}'` : text;
 };
 const primitiveText = (type: Type, data: Data): string => {
