@@ -834,6 +834,7 @@ export interface FunctionRef extends Span {
 /** `lambda a, b: body`, maybe in parentheses; in SQL also `(a, b) -> body`. */
 export interface LambdaNode extends Span {
   readonly kind: 'lambda';
+  readonly isArrow?: true;
   readonly params: readonly NameNode[];
   readonly body: Expr;
 }

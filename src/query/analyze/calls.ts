@@ -7,7 +7,7 @@ import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr, lowerValu
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from '../ast.ts';
 import { functionHint } from './hints.ts';
 import { callOf, fieldOf, literal } from '../plan/walk.ts';
-import { isSql, lowerSqlCall } from '../sql/elements.ts';
+import { isFunctionArg, isSql, lowerSqlCall, noValue } from '../sql/elements.ts';
 import type { FunctionSignature, PlanExpr } from '../plan/plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { printExpr } from '../print.ts';
@@ -109,8 +109,6 @@ const bindingOf = (a: Analysis, arg: Arg, scope: Scope): FunctionBinding | undef
   return undefined;
 };
 
-const isFunctionArg = (arg: Arg): arg is Exclude<Arg, Expr> => arg.kind === 'lambda' || arg.kind === 'function-ref';
-
 const headOf = (decl: FnDecl | LambdaNode): { readonly name: string; readonly params: readonly string[] } => ({
   name: decl.kind === 'fn-decl' ? decl.name.text : 'lambda',
   params: decl.params.map((p) => p.text),
@@ -175,7 +173,7 @@ const callBuiltin = (a: Analysis, name: string, given: CallExpr, c: ExprContext,
   }
   const values = e.args.map((arg) => {
     if (!isFunctionArg(arg)) return asSqlList(lowerValue(a, arg, c), c.sql?.typeOf);
-    return a.wrong('function value may only be passed to a function', arg);
+    return noValue(a, arg);
   });
   const signature = signatureIn(a, name, c);
   if (!signature)

@@ -222,8 +222,9 @@ export function parseArg(s: Scanner): Arg | undefined {
   return parseArrow(s) ?? parseExpr(s);
 }
 
+/** Behind a single name a text is the path of JSON's arrow: `json_type(j -> 'a')`. */
 const arrowAhead =
-  /(?:[\p{L}_$][\p{L}\p{Nd}_$]*|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->(?!>)/uy;
+  /(?:[\p{L}_$][\p{L}\p{Nd}_$]*(?!\s*->\s*')|\(\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*(?:,\s*[\p{L}_$][\p{L}\p{Nd}_$]*\s*)*\))\s*->(?!>)/uy;
 
 /** `x -> body` and `(x, y) -> body`, in SQL alone. */
 function parseArrow(s: Scanner): LambdaNode | undefined {
@@ -235,7 +236,7 @@ function parseArrow(s: Scanner): LambdaNode | undefined {
     s.skip();
     s.nestings++;
     const body = parseExpr(s);
-    if (body !== undefined) return { kind: 'lambda', params, body, start: s.byte(start), end: body.end };
+    if (body !== undefined) return { kind: 'lambda', isArrow: true, params, body, start: s.byte(start), end: body.end };
   }
   s.pos = start;
   return undefined;

@@ -14,6 +14,8 @@ import type {
   Arg,
   BinaryExpr,
   CallExpr,
+  Expr,
+  FunctionRef,
   IndexExpr,
   LambdaNode,
   NameNode,
@@ -106,6 +108,8 @@ export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: Expr
   if (!Object.hasOwn(operatorFunctions, op)) return undefined;
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   if (op === '<@') return callOf(name, right, left);
+  if (op === '->' || op === '->>')
+    return { kind: 'call', name, arguments: [left, right], sql: true, ...(c.attempt && { attempt: true }) };
   const isShift = op === '<<' || op === '>>';
   if (!(isShift || op === '&') || !(isWide(left, c.sql?.typeOf) || (!isShift && isWide(right, c.sql?.typeOf))))
     return callOf(name, left, right);
@@ -303,9 +307,16 @@ const lowerListAggregate = (
 };
 
 const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>
-  arg.kind === 'lambda' || arg.kind === 'function-ref'
-    ? a.wrong('function value may only be passed to a function', arg)
-    : lowerValue(a, arg, c);
+  isFunctionArg(arg) ? noValue(a, arg) : lowerValue(a, arg, c);
+export const isFunctionArg = (arg: Arg): arg is FunctionRef | LambdaNode =>
+  arg.kind === 'lambda' || arg.kind === 'function-ref';
+/** The fault of a function where a value has to be; an arrow may be meant as JSON's. */
+export const noValue = (a: Analysis, arg: FunctionRef | LambdaNode): PlanExpr =>
+  a.wrong(
+    'function value may only be passed to a function',
+    arg,
+    arg.kind === 'lambda' && arg.isArrow ? "JSON's arrow needs parentheses here: write (j -> k)" : undefined,
+  );
 
 /** The named values of an argument: a column has its own name; undefined for what has none. */
 const namedElements = (e: Arg): readonly RecordElem[] | undefined => {
@@ -314,8 +325,24 @@ const namedElements = (e: Arg): readonly RecordElem[] | undefined => {
   const name: NameNode = e.kind === 'dot' ? e.name : { kind: 'name', text: e.name, start: e.start, end: e.end };
   return [{ kind: 'record-field', name, expr: e, start: e.start, end: e.end }];
 };
+/** `x -> 'a' || x` begins with JSON's arrow, but where a lambda has to be. */
+const asLambda = (arg: Arg): Arg => {
+  const found = isFunctionArg(arg) ? undefined : withoutArrow(arg);
+  return found ? { kind: 'lambda', params: [found.param], body: found.body, start: arg.start, end: arg.end } : arg;
+};
+/** What is behind the arrow that an expression begins with, and the name before it. */
+const withoutArrow = (e: Expr): { readonly param: NameNode; readonly body: Expr } | undefined => {
+  if (e.kind !== 'binary') return undefined;
+  if (e.op === '->' && e.left.kind === 'id') {
+    const { name, start, end } = e.left;
+    return { param: { kind: 'name', text: name, start, end }, body: e.right };
+  }
+  const found = withoutArrow(e.left);
+  return found && { ...found, body: { ...e, left: found.body } };
+};
 const lowerLambdaCall = (a: Analysis, f: FunctionSignature, e: CallExpr, c: ExprContext): PlanExpr => {
-  const [list, lambda, ...others] = e.args;
+  const [list, second, ...others] = e.args;
+  const lambda = second && asLambda(second);
   const { least, most } = f.lambda!;
   const wrong = (text: string, place: Arg | CallExpr): PlanExpr => a.wrong(`${f.name}: ${text}`, place);
   if (!list || !lambda || e.args.length > f.argumentsMax)

@@ -37,6 +37,11 @@ const faultOf = async (text: string): Promise<CompileError> => {
 describe('names', () => {
   test.each([
     ['values uper("x")', 'no such function', 'did you mean "upper"?'],
+    [
+      'select json_type(title -> rating) as a from films',
+      'function value may only be passed to a function',
+      "JSON's arrow needs parentheses here: write (j -> k)",
+    ],
     ['values lenght("x")', 'no such function', 'did you mean "length"?'],
     ['from p | summarize conut() by a', "aggregator 'conut' requires argument", 'did you mean "count"?'],
     ['from p | values average(a)', 'no such function', 'write avg(v)'],
