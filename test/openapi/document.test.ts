@@ -175,7 +175,7 @@ describe('the document', () => {
    * catalogue and its bucket, which are described by specifications of their own.
    */
   const elsewhere =
-    /^(iceberg-(?!unknown)|oauth-|s3-|source-(regexp|meta)-files|recording-invalid|replay-partial|scenario-invalid|load-without-lake|lake-(locked|newer|unreadable)|store-(strange|diverged|empty|unconditional|held)|replica-late|format-not-read|method-not-allowed)/;
+    /^(iceberg-(?!unknown)|oauth-|s3-|source-(regexp|meta)-files|recording-invalid|replay-partial|scenario-invalid|load-without-lake|lake-(locked|newer|unreadable)|repair-forbidden|store-(strange|diverged|empty|unconditional|held)|replica-late|format-not-read|method-not-allowed)/;
   test('has every error that a request can provoke', () => {
     const listed = new Set(
       [...walk(shown)].flatMap(([, x]) =>
