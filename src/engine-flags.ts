@@ -29,14 +29,18 @@ const keepCode = '--no-flush-bytecode';
 
 /**
  * What a function must have run, in bytes of its code, before it is looked at for compilation to the fastest code; the
- * engine's own number is a quarter. A query calls some hundred functions once or twice for each block, and compiling
+ * engine's own number is half of that. A query calls some hundred functions once or twice for each block, and compiling
  * these took a quarter to a half of the processor time of its first runs, more than they ever give back; loops over
- * rows get there within some blocks all the same. Without, the second to fourth runs of ClickBench's queries take 1.2
- * times the processor time, and those of its short ones 2 times.
+ * rows get there within some blocks all the same. Small functions are compiled at the first such look instead of the
+ * third, large ones at as many as ever: the way of a small commit is made of small functions. Without that, and with
+ * twice the bytes, 64 clients that commit take 1.26 times the processor time in their first half minute, and queries
+ * the same.
  *
- * Node 20 alone: engines since then count calls in its place and do not know the option, which they complain of.
+ * Node 20 alone: engines since then count calls in their place and do not know the first, which they complain of.
  */
-const compileLater = process.versions.node.startsWith('20.') ? ['--interrupt-budget=270336'] : [];
+const compileLater = process.versions.node.startsWith('20.')
+  ? ['--interrupt-budget=135168', '--ticks-before-optimization=1']
+  : [];
 
 /** Threads collect at moments of their own choice (workers/collector.ts). */
 const exposeGc = '--expose-gc';
