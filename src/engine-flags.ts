@@ -32,7 +32,7 @@ const keepCode = '--no-flush-bytecode';
  * engine's own number is half of that. A query calls some hundred functions once or twice for each block, and compiling
  * these took a quarter to a half of the processor time of its first runs, more than they ever give back; loops over
  * rows get there within some blocks all the same. Small functions are compiled at the first such look instead of the
- * third, large ones at as many as ever: the way of a small commit is made of small functions. Without that, and with
+ * third, large ones at nearly as many as ever: the way of a small commit is made of small functions. Without that, and with
  * twice the bytes, 64 clients that commit take 1.26 times the processor time in their first half minute, and queries
  * the same.
  *

@@ -38,9 +38,9 @@ export const adviceToAll = (text: string, faults: readonly CompileFault[], synta
 ];
 
 /**
- * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words, of operators of
- * other languages and of a second query. Brackets, quotes and commas are seen at the place that the error names, and there SuperDB's body of the error
- * stays as it is.
+ * What a service adds to its errors: the faults' own hints, and of parse errors what is said of words, of `&&` and of a
+ * second query. Brackets, quotes, commas and other signs are seen at the place that the error names, and there
+ * SuperDB's body of the error stays as it is.
  */
 export const hintOfAll = (text: string, faults: readonly CompileFault[]): string | undefined => {
   const bytes = Buffer.from(text);
@@ -52,7 +52,7 @@ export const hintOfAll = (text: string, faults: readonly CompileFault[]): string
   return [...new Set(hints)].join('\n') || undefined;
 };
 const serviceAdvice = (text: string, at: number): string | undefined =>
-  operatorAdvice(text.slice(0, at), text.slice(at)) ?? wordAdvice(text, at, outlineOf(text));
+  conjunctionAdvice(text.slice(0, at), text.slice(at)) ?? wordAdvice(text, at, outlineOf(text));
 const isParseError = ({ message, start, end }: CompileFault): boolean =>
   message === 'parse error' && start >= 0 && end < 0;
 
@@ -84,18 +84,18 @@ const wordAdvice = (text: string, at: number, { stops }: Outline): string | unde
     ? 'a semicolon ends the query: send what follows as a query of its own'
     : misspeltAdvice(text, at);
 
-/** Operators of other languages, at the place or just before it. */
-const operatorAdvice = (before: string, rest: string): string | undefined => {
+/** The AND of other languages, at the place or before it. */
+const conjunctionAdvice = (before: string, rest: string): string | undefined => {
   // Between lists SQL has one: there it is what is compared behind it that fits no more.
   const isChained = /&&[^&|]*$/.test(before) && /^\s*(?:[<>=]|!=)/.test(rest);
-  if (isChained || /^\s*&&/.test(rest) || before.endsWith('&&')) return 'write "and" for &&';
-  return /^\s*===/.test(rest) || (/==$/.test(before) && rest.startsWith('=')) ? 'write == for equality' : undefined;
+  return isChained || /^\s*&&/.test(rest) || before.endsWith('&&') ? 'write "and" for &&' : undefined;
 };
 /** Other spellings of other languages there. */
 const tokenAdvice = (before: string, rest: string): string | undefined => {
   const near = /(\S*)$/.exec(before)![1] + /^\S*/.exec(rest)![0];
-  const operator = operatorAdvice(before, rest);
-  if (operator !== undefined) return operator;
+  const conjunction = conjunctionAdvice(before, rest);
+  if (conjunction !== undefined) return conjunction;
+  if (/^\s*===/.test(rest) || (/==$/.test(before) && rest.startsWith('='))) return 'write == for equality';
   if (/^'/.test(rest) && /'[^'\n]*'$/.test(before))
     return "quotes inside a string are written as \\' (or put the string in double quotes)";
   if (/^\s*[)\]}]/.test(rest) && /,\s*$/.test(before)) return 'leave out the comma before the closing bracket';
