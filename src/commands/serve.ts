@@ -75,7 +75,7 @@ const stopSignal = (): Promise<NodeJS.Signals> =>
   });
 /**
  * The end of the terminal that the service writes to ends it in order. Where there is none (`nohup`, a unit of systemd)
- * the signal is somebody's who wants files read anew, and ends nothing: certificates and keys are read anew anyway. (Node
+ * the signal is somebody's who wants files read again, and ends nothing: certificates and keys are read as they change. (Node
  * forgets that nohup had the signal ignored.)
  */
 const heedHangups = (log: Logger): void => {

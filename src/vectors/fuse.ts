@@ -15,6 +15,7 @@ import {
   underType,
   unionOfDistinct,
   unionType,
+  membersOf,
 } from './type.ts';
 import { type Vector, type RecordVector, uniformType } from './vector.ts';
 
@@ -154,7 +155,6 @@ const fuseUnions = (a: Type, b: Type): Type => {
   for (const m of [...membersOf(a), ...membersOf(b)]) addMember(members, m);
   return unionOfDistinct(members);
 };
-const membersOf = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members : [t]);
 const addMember = (members: Type[], m: Type): void => {
   if (members.includes(m)) return;
   const under = underType(m);

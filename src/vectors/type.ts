@@ -239,6 +239,9 @@ export const unionOfDistinct = (members: Iterable<Type>): Type => {
   return distinct.length === 0 ? types.null : distinct.length === 1 ? distinct[0]! : unionType(distinct);
 };
 
+/** The members of a union, any other type as the one of its own. */
+export const membersOf = (t: Type): readonly Type[] => (t.kind === 'union' ? t.members : [t]);
+
 /** `T|null`: adds null to a union, makes a union of anything else, leaves null and what already admits it. */
 export const nullable = (type: Type): Type => {
   if (type === types.null) return type;

@@ -2,7 +2,7 @@
 import { RE2JS } from 're2js';
 import { messageOf } from '../../errors.ts';
 import { daysOfMonth, fitsInt64, parseTime, timesHeld } from '../../vectors/literal.ts';
-import { type Type, types } from '../../vectors/type.ts';
+import { type Type, types, membersOf } from '../../vectors/type.ts';
 import { intValue, missing, nullValue, stringValue, typeValue } from '../../vectors/value.ts';
 import { lowerAgg, lowerCall } from './calls.ts';
 import { typeHint } from './hints.ts';
@@ -557,7 +557,7 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
 const isOfTexts = (a: Analysis, { body, correlated }: PlanExpr & { readonly kind: 'subquery' }): boolean => {
   if (correlated) return false;
   const type = a.rowTypeByContent(body.ops, types.null);
-  const members = type.kind === 'union' ? type.members : [type];
+  const members = membersOf(type);
   return members.every((m) => m === types.string || m === types.null || m.kind === 'error');
 };
 

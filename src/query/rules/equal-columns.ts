@@ -1,6 +1,7 @@
 /** What a condition says of a column holds of every column that is equal to it. */
 import { type Type, types } from '../../vectors/type.ts';
 import { fieldsRead, movePaths, samePath, someExpr } from '../plan/walk.ts';
+import { componentsOf } from '../types/of.ts';
 import type { FieldPath, PlanExpr } from '../plan/plan.ts';
 
 /** Of which values that are equal say alike, 1 and 1.0 too. */
@@ -17,16 +18,5 @@ export const overEqual = (condition: PlanExpr, from: FieldPath, to: FieldPath): 
 };
 /** Beside a text it is one, beside a number it is cast: `'01'` and 1 are equal keys, and `< '2'` says unlike things of them. */
 const isText = (e: PlanExpr): boolean => e.kind === 'literal' && holdsText(e.value.type);
-const holdsText = (t: Type): boolean => {
-  switch (t.kind) {
-    case 'array':
-    case 'set':
-      return holdsText(t.element);
-    case 'union':
-      return t.members.some(holdsText);
-    case 'record':
-      return t.fields.some((f) => holdsText(f.type));
-    default:
-      return t === types.string;
-  }
-};
+/** A name says more than its texts: those of long decimals are compared by value. */
+const holdsText = (t: Type): boolean => t === types.string || (t.kind !== 'named' && componentsOf(t).some(holdsText));

@@ -2,7 +2,7 @@
  * Decimals of SQL (vectors/decimal.ts has their form): what the query says of them is how many places they have behind
  * the point. Sums, differences, products and remainders are exact by it.
  */
-import { type Type, isInteger, types } from '../../vectors/type.ts';
+import { type Type, isInteger, types, membersOf } from '../../vectors/type.ts';
 import { isLongDecimal, decimalData, decimalOfUnits, decimalValue, exactOfText } from '../../vectors/decimal.ts';
 import { type Value, intValue } from '../../vectors/value.ts';
 import { literal } from '../plan/walk.ts';
@@ -83,7 +83,7 @@ const isWholeType = (t: Type | undefined): boolean => {
 };
 /** Decimals have their places in the names of their types; whole numbers may be among them. */
 const scaleIn = (t: Type): number | undefined => {
-  const members = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null);
+  const members = membersOf(t).filter((m) => m !== types.null);
   const given = members.filter((m) => !isLongDecimal(m));
   const scales = given.map((m) => {
     const known = m.kind === 'named' ? sqlTypeOfName(m.name) : undefined;

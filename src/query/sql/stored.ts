@@ -1,11 +1,12 @@
 /**
  * Columns of files that hold what SQL calls a time of day, a uuid or an interval in a form of their own (Parquet's and
- * Arrow's), and columns of subqueries that casts made such values, or bits. By themselves they stay as they are, and go out again so; where something is done with them they are what
- * SQL makes of such values, so that they are equal to these as values, as keys and in lists.
+ * Arrow's), and columns of subqueries that casts made such values, or bits. By themselves they stay as they are, and go
+ * out again so; where something is done with them they are what SQL makes of such values, so that they are equal to
+ * these as values, as keys and in lists.
  */
 import { spanRecord, spanType } from '../../vectors/spans.ts';
 import type { Type } from '../../vectors/type.ts';
-import { types } from '../../vectors/type.ts';
+import { types, membersOf } from '../../vectors/type.ts';
 import { intValue, nullValue } from '../../vectors/value.ts';
 import type { PlanExpr } from '../plan/plan.ts';
 import { literal } from '../plan/walk.ts';
@@ -16,7 +17,7 @@ type TypeOf = ((e: PlanExpr) => Type) | undefined;
 
 /** Names of types that all values but null have. */
 const namesOf = (t: Type): readonly string[] | undefined => {
-  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null);
+  const given = membersOf(t).filter((m) => m !== types.null);
   const names = given.map((m) => (m.kind === 'named' ? m.name : undefined));
   return names.length > 0 && names.every((name) => name !== undefined) ? names : undefined;
 };
@@ -38,7 +39,7 @@ export const toldIn = (e: PlanExpr, typeOf: TypeOf): SqlType | undefined => {
   return type && isToldColumn(type) ? storedType(type) : undefined;
 };
 /** Whether there are texts in a column that a cast of the query's own made. */
-export const isToldColumn = (t: Type): boolean => (t.kind === 'union' ? t.members : [t]).some(isToldText);
+export const isToldColumn = (t: Type): boolean => membersOf(t).some(isToldText);
 /** The value as SQL has it. */
 export const asSqlValue = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
   const told = toldIn(e, typeOf);
@@ -68,7 +69,7 @@ export const asSqlList = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
 const interval: SqlType = { kind: 'plain', type: types.duration };
 /** Whether there are intervals as Parquet has them, which have no order by themselves. */
 const ofFile = (t: Type): boolean =>
-  areIntervals(t) && (t.kind === 'union' ? t.members : [t]).some((m) => m.kind === 'named' && m.inner === types.bytes);
+  areIntervals(t) && membersOf(t).some((m) => m.kind === 'named' && m.inner === types.bytes);
 /** The type that a column's values are cast to where they are compared with others; undefined for most. */
 export const storedColumn = (t: Type): SqlType | undefined => storedType(t);
 
@@ -100,7 +101,7 @@ const isDuration = (e: PlanExpr, typeOf: TypeOf): boolean => {
   const type = e.kind === 'literal' ? e.value.type : typeOf?.(e);
   return type !== undefined && areDurations(type);
 };
-const areDurations = (t: Type): boolean => (t.kind === 'union' ? t.members : [t]).every(isNullOrDuration);
+const areDurations = (t: Type): boolean => membersOf(t).every(isNullOrDuration);
 const isNullOrDuration = (t: Type): boolean => t === types.null || t === types.duration;
 /** What is compared with one another: of intervals the lengths, where nothing but intervals is there. */
 export const spansAlike = (list: readonly PlanExpr[], typeOf: TypeOf): readonly PlanExpr[] =>

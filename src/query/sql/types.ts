@@ -13,6 +13,7 @@ import {
   typeText,
   types,
   unionType,
+  membersOf,
 } from '../../vectors/type.ts';
 import { spanName, spanRecord, spanType } from '../../vectors/spans.ts';
 import type { PrimitiveName } from '../ast.ts';
@@ -107,7 +108,7 @@ export const toldText = (t: SqlType): Type | undefined => {
 export const isToldText = (t: Type): boolean => t.kind === 'named' && Object.hasOwn(textTypes, t.name);
 /** Whether all values of a type but null are intervals, of which some may be more than durations. */
 export const areIntervals = (t: Type): boolean => {
-  const given = (t.kind === 'union' ? t.members : [t]).filter((m) => m !== types.null && m !== types.duration);
+  const given = membersOf(t).filter((m) => m !== types.null && m !== types.duration);
   return given.length > 0 && given.every((m) => m === spanRecord || (m.kind === 'named' && isStoredInterval(m.name)));
 };
 /** Intervals that may have months. */

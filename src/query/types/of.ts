@@ -27,6 +27,7 @@ import {
   underType,
   unionOfDistinct,
   unionType,
+  membersOf,
 } from '../../vectors/type.ts';
 
 /** Could be anything. */
@@ -39,7 +40,8 @@ export const hasUnknown = (t: Type): boolean => {
   if (found === undefined) unknownInside.set(t, (found = componentsOf(t).some(hasUnknown)));
   return found;
 };
-const componentsOf = (t: Type): readonly Type[] => {
+/** What a type is made of, one level down. */
+export const componentsOf = (t: Type): readonly Type[] => {
   switch (t.kind) {
     case 'primitive':
     case 'enum':
@@ -119,7 +121,7 @@ const scaleOfType = (t: Type): number | undefined => {
  * are; undefined for all else.
  */
 const fuseTold = (a: Type, b: Type): Type | undefined => {
-  const members = [a, b].flatMap((t) => (t.kind === 'union' ? t.members : [t]));
+  const members = [a, b].flatMap(membersOf);
   const given = members.filter((m) => m !== types.null && !isLongDecimal(m));
   const [first] = given;
   if (first && isToldText(first) && given.every((m) => m === first))
@@ -131,7 +133,7 @@ const fuseTold = (a: Type, b: Type): Type | undefined => {
 };
 /** Whether all of these are dates by their names, or null, and one is none. */
 export const areDates = (list: readonly Type[]): boolean => {
-  const members = list.flatMap((t) => (t.kind === 'union' ? t.members : [t])).filter((m) => m !== types.null);
+  const members = list.flatMap(membersOf).filter((m) => m !== types.null);
   return members.length > 0 && members.every((m) => m.kind === 'named' && sqlTypeOfName(m.name)?.kind === 'date');
 };
 /**
@@ -192,7 +194,7 @@ const withNames = (t: Type): readonly Type[] => {
 /** The type or null; decimals stay what they are. */
 export const orNull = (t: Type): Type => {
   if (t === types.null || hasUnknown(t)) return t === types.null ? t : unknownType;
-  return unionType([...new Set([...(t.kind === 'union' ? t.members : [t]), types.null])]);
+  return unionType([...new Set([...membersOf(t), types.null])]);
 };
 /** The type of a column that has numbers of one type, or null, alone. */
 export const numberIn = (t: Type | undefined): PrimitiveType | undefined => {

@@ -1,6 +1,6 @@
 /**
- * Lists, structs and maps from text as SQL's casts read them: `[a, b]`, `{a, b}`, `{name: value}`, `{key=value}`, `(a, b)`.
- * Elements are texts still.
+ * Lists, structs and maps from text as SQL's casts read them: `[a, b]`, `{a, b}`, `{name: value}`, `{key=value}`,
+ * `(a, b)`. Elements are texts still.
  *
  * Invariants:
  * - Quotes, single or double, may stand anywhere in an element: what is between them is taken as it is, but for a
