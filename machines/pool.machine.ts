@@ -134,7 +134,7 @@ export const poolMachine = setup({
       },
     },
     idle: {
-      on: { 'work waiting': { actions: 'take group' } },
+      on: { 'work waiting': { target: 'working', actions: 'take group' } },
       always: [
         { guard: 'work waits, close is asked for', target: 'closing' },
         { guard: 'work waits', target: 'working' },
