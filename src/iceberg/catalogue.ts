@@ -28,11 +28,20 @@ import { MetadataFiles } from './metadata-files.ts';
 import { type Pin, pinOf } from './pins.ts';
 import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
 import { namesOf } from './rows.ts';
-import { type Snapshot, chainOf, emptySnapshot, objectsOf, snapshotsOf, tellDistinct, Turns } from './snapshots.ts';
+import {
+  type HeldObjects,
+  type Snapshot,
+  chainOf,
+  emptySnapshot,
+  objectsOf,
+  snapshotsOf,
+  tellDistinct,
+  Turns,
+} from './snapshots.ts';
 import { sweepFiles, sweepTable } from './sweep.ts';
 import type { Render, Table } from './table.ts';
 import { OpenTables, type TablesLake, mappingOf } from './tables.ts';
-import { rendersInTurn } from './turns.ts';
+import { TurnsOfRenders } from './turns.ts';
 
 const sweepsPerGrace = 24;
 const sweepMsMax = 3_600_000;
@@ -73,6 +82,7 @@ interface Answered {
 export class LakeCatalogue implements IcebergCatalogue {
   private readonly parts: CatalogueParts;
   private opened: ObjectStore | undefined;
+  private readonly turns: TurnsOfRenders;
   private readonly open: OpenTables;
   private readonly answered = new Map<string, Answered>();
   private readonly manifests = new ManifestCache();
@@ -80,7 +90,7 @@ export class LakeCatalogue implements IcebergCatalogue {
   private readonly background = new Set<Promise<void>>();
   private readonly waitMs: number;
   private readonly graceMs: number;
-  private readonly eager = new Map<Id, NodeJS.Timeout>();
+  private readonly eager = new Map<Id, EagerRound>();
   private readonly stop = new AbortController();
   private readonly swept: Promise<void>;
   private readonly unlisten: () => void;
@@ -90,7 +100,8 @@ export class LakeCatalogue implements IcebergCatalogue {
     this.parts = parts;
     this.waitMs = parts.waitMs;
     this.graceMs = parts.graceMs;
-    this.open = new OpenTables(parts.lake, rendersInTurn(parts.render, this.stop.signal));
+    this.turns = new TurnsOfRenders({ render: parts.render, signal: this.stop.signal });
+    this.open = new OpenTables(parts.lake, this.turns);
     // Files in the making are named by nothing: none is made before.
     this.swept = this.open.pools().length === 0 ? Promise.resolve() : this.inBackground(() => this.sweepFiles());
     this.unlisten = parts.lake.onEvent((event) => {
@@ -116,7 +127,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     this.stop.abort(new LakeError('lake-closing'));
     this.unlisten();
     clearInterval(this.timer);
-    for (const timer of this.eager.values()) clearTimeout(timer);
+    for (const { timer } of this.eager.values()) clearTimeout(timer);
     await Promise.allSettled(this.background);
     this.opened?.close();
   }
@@ -236,6 +247,7 @@ export class LakeCatalogue implements IcebergCatalogue {
     { refs, isFirst }: { readonly refs: readonly Ref[]; readonly isFirst: boolean },
     signal?: AbortSignal,
   ): Promise<boolean> {
+    const release = this.turns.hurry();
     const { heads, all } = this.render(table, refs);
     try {
       if (!(await this.within(heads, this.waitMs, signal))) return false;
@@ -246,6 +258,7 @@ export class LakeCatalogue implements IcebergCatalogue {
       if (isWhole && isFirst) await this.within(merged, this.waitMs * earlierPart, signal);
       return isWhole;
     } finally {
+      release();
       signal?.throwIfAborted();
       // It goes on for who asks next, who hears of its faults.
       for (const made of [heads, all]) made.catch(() => undefined);
@@ -279,19 +292,16 @@ export class LakeCatalogue implements IcebergCatalogue {
       ended.abort();
     }
   }
-  /** Makes the files of the refs' heads, and of what came before them. */
+  /** Makes the files of the refs' heads, and of what came before them, for who waits. */
   private render(table: Table, refs: readonly Ref[]): { readonly heads: Promise<void>; readonly all: Promise<void> } {
     const earlier = new Set<Id>();
     const heads = (async () => {
       const release = await hold(table, refs);
       try {
-        const turns = new Turns();
-        for (const commit of new Set(refs.map((ref) => ref.commit))) {
-          await turns.next(looksOfCommit);
-          const held = await objectsOf(table, chainOf(table, commit));
+        await eachHeld(table, refs, async (held) => {
           for (const id of held.earlier) earlier.add(id);
           await table.render(held.head, true);
-        }
+        });
       } finally {
         release();
       }
@@ -351,23 +361,37 @@ export class LakeCatalogue implements IcebergCatalogue {
   }
 
   private heard({ kind, poolId }: LakeEvent): void {
+    if (kind === 'pool-commit') this.turns.committed();
     if (kind === 'pool-delete') this.open.forget(poolId);
     else if (kind === 'pool-commit' || kind === 'pool-update' || kind === 'branch-update') this.soon(poolId);
   }
-  /** Makes the files of a pool's newest commits, if they are wanted at once. */
+  /** Makes the files of a pool's newest commits, if they are wanted at once: one round, and then those of what came meanwhile. */
   private soon(poolId: Id): void {
-    if (this.eager.has(poolId) || !this.open.isEager(poolId)) return;
+    const round = this.eager.get(poolId);
+    if (round) round.isOverdue = true;
+    if (round || !this.open.isEager(poolId)) return;
     const timer = setTimeout(() => {
-      this.eager.delete(poolId);
-      void this.inBackground(async () => {
-        await this.swept;
-        const table = this.open.find(base62(poolId));
-        if (!table) return;
-        await this.render(table, refsOf(table, {})).all;
-        await this.merge(table);
+      next.isOverdue = false;
+      void this.inBackground(() => this.makeEager(poolId)).then(() => {
+        this.eager.delete(poolId);
+        if (next.isOverdue && !this.stop.signal.aborted) this.soon(poolId);
       });
-    }, eagerMs);
-    this.eager.set(poolId, timer.unref());
+    }, eagerMs).unref();
+    const next: EagerRound = { timer, isOverdue: false };
+    this.eager.set(poolId, next);
+  }
+  /** Holds nothing: it may take long beside those who commit, and what is vacuumed meanwhile needs no files. */
+  private async makeEager(poolId: Id): Promise<void> {
+    await this.swept;
+    const table = this.open.find(base62(poolId));
+    if (!table) return;
+    const objects = new Set<Id>();
+    await eachHeld(table, refsOf(table, {}), ({ head, earlier }) => {
+      for (const id of head) objects.add(id);
+      for (const id of earlier) objects.add(id);
+    });
+    await table.render(objects);
+    await this.merge(table);
   }
 
   private inBackground(task: () => Promise<void>): Promise<void> {
@@ -381,8 +405,26 @@ export class LakeCatalogue implements IcebergCatalogue {
   }
 }
 
+/** The files of a pool that are made without being asked for. `isOverdue`: there is more since it began. */
+interface EagerRound {
+  readonly timer: NodeJS.Timeout;
+  isOverdue: boolean;
+}
+
 /** What a commit that refs name costs at least, in looks at an object. */
 const looksOfCommit = 40;
+/** What each commit that refs name holds. */
+const eachHeld = async (
+  table: Table,
+  refs: readonly Ref[],
+  take: (held: HeldObjects) => void | Promise<void>,
+): Promise<void> => {
+  const turns = new Turns();
+  for (const commit of new Set(refs.map((ref) => ref.commit))) {
+    await turns.next(looksOfCommit);
+    await take(await objectsOf(table, chainOf(table, commit)));
+  }
+};
 /** The snapshot that a commit is, whether it is told of, and whether all of it can be. */
 interface Told {
   readonly head: Snapshot | undefined;
