@@ -54,6 +54,10 @@ interface Segment {
   readonly number: number;
   readonly bytes: number;
   readonly fd: number;
+  readonly path: string;
+  /** What is open, wherever its path leads to later. */
+  readonly inode: bigint;
+  readonly device: bigint;
 }
 
 /** The open log, and its end. */
@@ -150,12 +154,11 @@ export class Log {
    * objects do not: they are made by their paths, in what is there by then.
    */
   moved(): string | undefined {
-    const { directory } = this.options;
-    const own = fstatSync(this.segment.fd, { bigint: true });
-    const there = statSync(segmentPath(directory, this.segment.number), { bigint: true, throwIfNoEntry: false });
-    return there?.ino === own.ino && there.dev === own.dev
+    const { path, inode, device } = this.segment;
+    const there = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return there?.ino === inode && there.dev === device
       ? undefined
-      : `the folder ${directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
+      : `the folder ${this.options.directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
   }
   /** @throws why what is written would be in no lake */
   private check(): void {
@@ -303,7 +306,13 @@ const makeSegment = async (directory: string, number: number, bytes: number): Pr
     await folder.close();
   }
   killPoint('log: segment made');
-  return { number, bytes, fd: openSync(path, flags) };
+  return openSegment(directory, { number, bytes });
+};
+const openSegment = (directory: string, { number, bytes }: Pick<Segment, 'number' | 'bytes'>): Segment => {
+  const path = segmentPath(directory, number);
+  const fd = openSync(path, flags);
+  const { ino: inode, dev: device } = fstatSync(fd, { bigint: true });
+  return { number, bytes, fd, path, inode, device };
 };
 
 /** Makes the first segment of a log: durable when this returns, but for the name of its folder's parent. */
@@ -342,13 +351,6 @@ export const openLog = (options: LogOptions): Log => {
   const name = `log/${segmentName(place.segment)}`;
   // What another process has written behind it since is none of this log's.
   if (ownFile(directory, name, place.end)) options.owned?.(name);
-  return new Log(
-    options,
-    {
-      number: place.segment,
-      bytes: sizes.get(place.segment)!,
-      fd: openSync(segmentPath(directory, place.segment), flags),
-    },
-    sizes,
-  );
+  const last = openSegment(directory, { number: place.segment, bytes: sizes.get(place.segment)! });
+  return new Log(options, last, sizes);
 };
