@@ -8,8 +8,17 @@
  * stay for long.
  */
 
-/** Buffers that are kept at once: what is on its way, and one to write in. */
-const keptMax = 8;
+/** Buffers that are kept at the least: what is on its way of a few answers, and one to write in. */
+const keptMin = 8;
+
+/**
+ * `free`: gives memory back at once. Default: the collector does, some day. `made`: told of the bytes of a new shared
+ * buffer.
+ */
+interface Memory {
+  readonly free?: (buffer: ArrayBuffer) => void;
+  readonly made?: (bytes: number) => void;
+}
 
 export class ChunkBuffers {
   /** Bytes of a buffer. */
@@ -17,18 +26,31 @@ export class ChunkBuffers {
   private readonly kept: SharedArrayBuffer[] = [];
   private readonly taken = new WeakSet<object>();
   private readonly large = new WeakSet<object>();
-  private readonly free: (buffer: ArrayBuffer) => void;
-  /** `free`: gives memory back at once. Default: the collector does, some day. */
-  constructor(size: number, free: (buffer: ArrayBuffer) => void = () => undefined) {
+  private readonly memory: Memory;
+  private keptMax = keptMin;
+  constructor(size: number, memory: Memory = {}) {
     this.size = size;
-    this.free = free;
+    this.memory = memory;
+  }
+
+  /**
+   * So many answers have buffers on their way at the moment. As many are kept when they come back, until there is no
+   * answer any more: new ones in their place would be made while nobody has collected the old ones.
+   */
+  answers(count: number): void {
+    this.keptMax = count === 0 ? keptMin : Math.max(this.keptMax, count);
+    if (this.kept.length > this.keptMax) this.kept.length = this.keptMax;
   }
 
   /** A buffer with anything in it, for the caller to keep. */
   take(): Uint8Array<SharedArrayBuffer> {
-    const buffer = this.kept.pop() ?? new SharedArrayBuffer(this.size);
+    const buffer = this.kept.pop() ?? this.make();
     this.taken.add(buffer);
     return new Uint8Array(buffer);
+  }
+  private make(): SharedArrayBuffer {
+    this.memory.made?.(this.size);
+    return new SharedArrayBuffer(this.size);
   }
   /** Whether the bytes are in a buffer from here, and so alone in it. */
   has(bytes: Uint8Array): boolean {
@@ -51,10 +73,10 @@ export class ChunkBuffers {
   /** Nobody looks at the bytes any more: if their buffer is from here, it is used again, or its memory goes. */
   done({ buffer }: Uint8Array): void {
     if (this.taken.has(buffer)) this.give(buffer as SharedArrayBuffer);
-    else if (this.large.delete(buffer)) this.free(buffer as ArrayBuffer);
+    else if (this.large.delete(buffer)) this.memory.free?.(buffer as ArrayBuffer);
   }
   /** Takes a buffer back, perhaps after a journey through another thread, that nobody reads or writes any more. */
   give(buffer: SharedArrayBuffer): void {
-    if (this.kept.length < keptMax && buffer.byteLength === this.size) this.kept.push(buffer);
+    if (this.kept.length < this.keptMax && buffer.byteLength === this.size) this.kept.push(buffer);
   }
 }

@@ -38,7 +38,19 @@ export const collectAll = (): void => {
   gc({ type: 'minor' });
   kept = keptOfAll = bytesNow();
   keptOfHeap = heapNow();
+  shared = 0;
 };
+
+/**
+ * Shared buffers that this thread made, or let go of: no thread's heap counts them, and each has its memory until the
+ * last thread that knew it has collected.
+ */
+export const noteShared = (bytes: number): void => {
+  shared += bytes;
+};
+/** Bytes of them since the last collection of all. */
+let shared = 0;
+const sharedBytesMax = 32 << 20;
 
 /**
  * What the heap may grow by where the process is near to its bound: the collector by itself waits until it has more
@@ -73,7 +85,7 @@ export const collectLarge = (): void => {
   if (!isTight) return;
   if (bytesNow() > largeBytes) collectWorthwhile();
   else if (fresh() > youngBytesMax) collectYoung();
-  if (heap - keptOfHeap > heapBytesMax) collectAll();
+  if (heap - keptOfHeap > heapBytesMax || shared > sharedBytesMax) collectAll();
 };
 /** For a thread that has nothing else to do. */
 export const collectIdle = (): void => {
@@ -81,7 +93,9 @@ export const collectIdle = (): void => {
 };
 /** For the same, every now and then: where the process is near to its bound nothing is left for later. */
 export const collectTight = (): void => {
-  if (isTight) collectIdle();
+  if (!isTight) return;
+  if (shared > sharedBytesMax) collectAll();
+  else collectIdle();
 };
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
 export const collectRest = (): void => {

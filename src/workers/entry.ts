@@ -38,7 +38,7 @@ import { isMergeInto } from '../query/analyze.ts';
 import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
-import { Task, answerWindow, discard, smallChunkBytes } from './task.ts';
+import { Task, answerWindow, discard, keepBuffersFor, smallChunkBytes } from './task.ts';
 import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
 import { TurnClaim } from './query/turn-claim.ts';
 import { WarmUp } from './warm-up.ts';
@@ -261,6 +261,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
     spill.dispose();
     columns.lend(-lent);
     tasks.delete(task.id);
+    keepBuffersFor(tasks.size);
     if (tasks.size === 0) rest(lent > 0 ? 'large' : 'usual');
   }
 };
@@ -333,6 +334,7 @@ const take = (message: ToWorker): void => {
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
   );
   tasks.set(task.id, task);
+  keepBuffersFor(tasks.size);
   warmUp?.end();
   void start(task, message.request);
 };

@@ -4,6 +4,7 @@ import { LakeError } from '../errors.ts';
 import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
 import { pauseTask } from '../vectors/stop.ts';
 import { SourceFault } from '../query/parse/error.ts';
+import { noteShared } from './collector.ts';
 import { freeBuffer } from './free-bytes.ts';
 import {
   type Answers,
@@ -25,7 +26,11 @@ export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => v
 /** Buffers of chunks: those of text writers with room for the row that fills them up. */
 const bufferBytes = (512 << 10) + (32 << 10);
 /** The tasks of a thread share them. */
-const buffers = new ChunkBuffers(bufferBytes, freeBuffer);
+const buffers = new ChunkBuffers(bufferBytes, { free: freeBuffer, made: noteShared });
+/** So many tasks are under way in this thread. */
+export const keepBuffersFor = (tasks: number): void => {
+  buffers.answers(tasks);
+};
 /** Less than this is sooner copied than shared. */
 export const smallChunkBytes = 16 << 10;
 

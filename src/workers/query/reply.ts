@@ -1,5 +1,6 @@
 /** The bytes of a query on the main side: chunks wait here until the client takes them, under the worker's credit. */
 import { LakeError } from '../../errors.ts';
+import { noteShared } from '../collector.ts';
 import type { QueryReply, QueryStats } from '../pool.types.ts';
 import type { RunningTask } from '../thread.ts';
 import type { QueryWatch } from '../watches.ts';
@@ -65,16 +66,18 @@ export class QueryStream {
   }
 
   private async *chunks(task: RunningTask, watch: QueryWatch, left: () => void): AsyncGenerator<Uint8Array> {
+    let held: Uint8Array | undefined;
     try {
       for (;;) {
         const bytes = this.queue.shift();
         if (bytes) {
+          held = bytes;
           yield bytes;
+          held = undefined;
           watch.bytesSent += bytes.length;
-          task.credit(
-            bytes.length,
-            this.done === bytes && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined,
-          );
+          const isDone = this.done === bytes;
+          if (!isDone) letGo(bytes);
+          task.credit(bytes.length, isDone && bytes.buffer instanceof SharedArrayBuffer ? bytes.buffer : undefined);
         } else if (this.end) {
           if (this.end.error) throw this.end.error;
           return;
@@ -86,6 +89,8 @@ export class QueryStream {
     } finally {
       // A consumer that leaves early cancels the query; after its end this does nothing.
       if (!this.end) left();
+      if (held) letGo(held);
+      for (const bytes of this.queue) letGo(bytes);
     }
   }
   private wake(): void {
@@ -95,3 +100,8 @@ export class QueryStream {
     waiting?.();
   }
 }
+
+/** A chunk whose buffer does not go back to its thread. */
+const letGo = ({ buffer }: Uint8Array): void => {
+  if (buffer instanceof SharedArrayBuffer) noteShared(buffer.byteLength);
+};

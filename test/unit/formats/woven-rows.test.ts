@@ -186,8 +186,10 @@ test.each(['ndjson', 'sup', 'bsup', 'arrows'] as const)(
         return bytes;
       }
     }
-    const buffers = new Counted(544 << 10, (buffer) => {
-      freed.push(buffer);
+    const buffers = new Counted(544 << 10, {
+      free: (buffer) => {
+        freed.push(buffer);
+      },
     });
     const v = vectorOf(
       Array.from({ length: 12 }, (_, i) =>

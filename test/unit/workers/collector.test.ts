@@ -11,8 +11,13 @@ import {
   collectRead,
   collectRest,
   collectTight,
+  collectLarge,
   noteResident,
+  noteShared,
 } from '../../../src/workers/collector.ts';
+import { QueryStream } from '../../../src/workers/query/reply.ts';
+import type { RunningTask } from '../../../src/workers/thread.ts';
+import { QueryWatch } from '../../../src/workers/watches.ts';
 
 afterAll(() => {
   noteResident(0, Infinity);
@@ -82,6 +87,33 @@ test('a thread without a task collects at once then', async () => {
   expect(await askedFor(rest, 0)).toEqual([]);
   noteResident(800, 1000);
   expect(await askedFor(rest, 2)).toEqual(['all', 'young']);
+});
+test('shared buffers, which no heap counts, are collected when the process takes much of its memory', async () => {
+  const passOn = (look: () => void, megabytes: number) => (): void => {
+    noteShared(megabytes * mb);
+    look();
+  };
+  noteResident(700, 1000);
+  expect(await askedFor(passOn(collectLarge, 48), 0)).toEqual([]);
+  noteResident(800, 1000);
+  for (const look of [collectLarge, collectTight]) {
+    expect(await askedFor(passOn(look, 24), 0)).toEqual([]);
+    expect(await askedFor(passOn(look, 40), 2)).toEqual(['all', 'young']);
+  }
+});
+test('so are those of an answer that its client leaves', async () => {
+  const leaves = (megabytes: number) => (): void => {
+    const stream = new QueryStream();
+    const stats = { startMs: 0, updateMs: 0, bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 };
+    for (let i = 0; i < 2; i++) stream.push(new Uint8Array(new SharedArrayBuffer((megabytes * mb) / 2)), stats);
+    const task = { credit: () => undefined } as unknown as RunningTask;
+    const chunks = stream.reply('q', task, new QueryWatch({ id: 'q' }), () => undefined).chunks[Symbol.asyncIterator]();
+    void chunks.next();
+    void chunks.return?.().then(collectLarge);
+  };
+  noteResident(800, 1000);
+  expect(await askedFor(leaves(24), 0)).toEqual([]);
+  expect(await askedFor(leaves(40), 2)).toEqual(['all', 'young']);
 });
 test('a thread whose task put rows aside collects what it left', async () => {
   noteResident(0, Infinity);
