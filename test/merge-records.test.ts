@@ -114,6 +114,23 @@ describe('as bags', () => {
     expect(await repo.rows()).toEqual(['{id:2}', '{id:3}', '{id:4}']);
   });
 
+  test.each(['before', 'after', 'never'])(
+    'what was picked from the other side comes once, compacted %s',
+    async (when) => {
+      const repo = new Repo();
+      await repo.begin('{id:1} {id:2} {id:3}');
+      await repo.load('main', '{id:4}');
+      await repo.delete('trial', 'id==2');
+      if (when === 'before') await repo.compact('main');
+      const commit = await repo.load('trial', '{id:6} {id:7}');
+      await repo.load('main', '{id:6}');
+      await done('POST', `${repo.path('main')}/pick/${commit}`);
+      if (when === 'after') await repo.compact('main');
+      expect((await repo.merge()).status).toBe(200);
+      expect(await repo.rows()).toEqual(['{id:1}', '{id:3}', '{id:4}', '{id:6}', '{id:6}', '{id:7}']);
+    },
+  );
+
   test('copies: additions are summed, of removals the larger counts', async () => {
     const repo = new Repo();
     await repo.begin('{id:1} {id:1} {id:1} {id:2} {id:5}');

@@ -68,8 +68,7 @@ export const needsRecords = (store: PoolStore, { fault, sides }: ThreeWay): bool
 export const openSides = async (store: PoolStore, found: ThreeWay): Promise<RecordSides> => {
   const { base, baseCommit, ours, theirs, fault, isExact } = found;
   const [ourList, theirList] = [await store.list(ours), await store.list(theirs)];
-  const own = difference(base, ourList);
-  const other = difference(base, theirList);
+  const [own, other] = withoutCommon(difference(base, ourList), difference(base, theirList));
   // Rows that they took away are in what they took away, or in what we made of it.
   const isKin = await haveCommonOrigin(store, base, found);
   const candidates = [...own.adds, ...other.removes.filter((entry) => ourList.has(entry))];
@@ -109,6 +108,34 @@ export const openSides = async (store: PoolStore, found: ThreeWay): Promise<Reco
     if (fault && error instanceof LakeError && error.code === 'vacuumed') throw fault;
     throw error;
   }
+};
+
+/**
+ * What both sides added as the very same object is no difference between them: its rows are there, once, whatever else
+ * is to be done.
+ */
+const withoutCommon = (own: Difference, other: Difference): readonly [own: Difference, other: Difference] => {
+  const ids = new Set(own.adds.map(({ id }) => id));
+  const common = new Set(other.adds.map(({ id }) => id).filter((id) => ids.has(id)));
+  if (common.size === 0) return [own, other];
+  const rest = ({ adds, removes }: Difference): Difference => ({
+    adds: adds.filter(({ id }) => !common.has(id)),
+    removes,
+  });
+  return [rest(own), rest(other)];
+};
+type Difference = ReturnType<typeof difference>;
+
+/**
+ * Whether objects that our side got while records were compared have rows in common, perhaps, with what the other side
+ * added or took away: those would be there twice, or stay.
+ */
+export const concern = async (store: PoolStore, ids: readonly Id[], combination: Combination): Promise<boolean> => {
+  const { base, theirs } = await threeWay(store, combination);
+  const { adds, removes } = difference(base, await store.list(theirs));
+  const changed = await store.lineage.origins([...adds, ...removes].map(({ id }) => id));
+  for (const id of await store.lineage.origins(ids)) if (changed.has(id)) return true;
+  return false;
 };
 
 /** Whether both sides added objects that come from one which the base has not. */

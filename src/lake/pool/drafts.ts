@@ -21,7 +21,7 @@ import {
   vectorsMessage,
 } from '../commits/messages.ts';
 import { preparePick } from '../commits/pick.ts';
-import { branchOf } from '../commits/records.ts';
+import { branchOf, concern } from '../commits/records.ts';
 import { prepareRevert } from '../commits/revert.ts';
 import { difference, type ObjectEntry, type ObjectList } from '../objects/list.ts';
 import type { NewCommit, PoolStore } from './store.ts';
@@ -194,9 +194,10 @@ const combined = async (
   };
 };
 /**
- * The sides are what they were when the merge was prepared. Where records have no identity our side may have got more
- * objects: they are as much beside what comes as what was there. Where the identity is the order of the pool, too, it
- * may have got objects that begin behind or end before all that the other side changed. @throws Overtaken
+ * The sides are what they were when the merge was prepared. Where records have no identity our side may have got
+ * objects of other rows, as loads bring them: they are as much beside what comes as what was there. Where the identity
+ * is the order of the pool it may have got objects that begin behind or end before all that the other side changed.
+ * @throws Overtaken, and what the branch is against by now
  */
 const checkSides = async (
   store: PoolStore,
@@ -207,8 +208,13 @@ const checkSides = async (
   if (combination.kind === 'merge' && store.tip(combination.child) !== theirs) throw new Overtaken([]);
   if (tip === ours) return;
   const { adds, removes } = difference(await store.list(ours), await store.list(tip));
-  const isBeside = !store.config.identity || (isFirstKey(store) && keys && adds.every((e) => isOutside(e, keys)));
-  if (!isBeside || removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
+  if (removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
+  if (adds.length === 0) return;
+  const added = adds.map(({ id }) => id);
+  const isBeside = store.config.identity
+    ? isFirstKey(store) && keys && adds.every((e) => isOutside(e, keys))
+    : !(await concern(store, added, combination));
+  if (!isBeside) throw new Overtaken(added);
 };
 /** Records of one identity have one first key. */
 const isFirstKey = ({ config }: PoolStore): boolean =>

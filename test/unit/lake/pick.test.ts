@@ -60,3 +60,27 @@ test('by an identity what is written meanwhile is looked at, unless it lies else
   await merge(9);
   expect(attempts).toBe(9);
 });
+
+test('without an identity only what comes from the same objects is looked at again', async () => {
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
+  const [one, two, three, other] = [inlineObject(1), inlineObject(2), inlineObject(3), inlineObject(9)];
+  await pool.load('main', [one]);
+  await pool.createBranch('kid', pool.branch('main').commit);
+  await pool.deleteWhere('main', async () => ({ removes: [one.id], adds: [two] }));
+  const { commit } = await pool.load('kid', [other]);
+  await pool.deleteWhere('kid', async () => ({ removes: [one.id], adds: [three] }));
+  /** How often records are compared for a merge beside whose first time something is done to `main`. */
+  const merged = async (beside: () => Promise<unknown>): Promise<number> => {
+    let attempts = 0;
+    await pool.combine({ kind: 'merge', target: 'main', child: 'kid' }, {}, async () => {
+      if (attempts++ === 0) await beside();
+      return { ...nothingDone, isApart: false };
+    });
+    return attempts;
+  };
+  const tip = pool.branch('main').commit;
+  expect(await merged(() => pool.load('main', [inlineObject(5)]))).toBe(1);
+  await pool.reset('main', tip);
+  expect(await merged(() => pool.combine({ kind: 'pick', branch: 'main', ...pool.picked(`0x${commit}`) }))).toBe(2);
+});
