@@ -37,6 +37,7 @@ import { CombineState } from './aggregates/states.ts';
 import { CountState } from './aggregates/count.ts';
 import { CountTrueState } from './aggregates/count-true.ts';
 import { DistinctCountState } from './aggregates/dcount.ts';
+import { ExportedState } from './aggregates/exported.ts';
 import { ExtremeState } from './aggregates/extremes.ts';
 import { FuseState } from './aggregates/fuse.ts';
 import { HeldState } from './aggregates/grouping/held.ts';
@@ -88,6 +89,7 @@ const classes: readonly (abstract new (...args: never[]) => object)[] = [
   TimelyAvgState,
   WideSums,
   JsonGroupState,
+  ExportedState,
 ];
 
 /** Something packed, and the buffers to transfer along with it. */

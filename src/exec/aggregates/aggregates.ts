@@ -9,44 +9,22 @@ import { CollectState } from './collect.ts';
 import { CountState } from './count.ts';
 import { CountTrueState } from './count-true.ts';
 import { DistinctCountState } from './dcount.ts';
-import { DistinctState } from './grouping/distinct.ts';
 import { ExtremeState } from './extremes.ts';
 import { FuseState } from './fuse.ts';
 import { HeldState } from './grouping/held.ts';
 import { LogicState } from './logic.ts';
 import { MedianState } from './median.ts';
 import { ModeState } from './mode.ts';
-import { OrderedState } from './ordered.ts';
 import { ArgumentState, TextState } from './grouping/pairs.ts';
+import { rowsByName } from './named.ts';
 import { QuantileState } from './quantiles.ts';
-import {
-  type AggregateRow,
-  type StateCall,
-  alias,
-  counting,
-  giving,
-  givingBy,
-  paired,
-  row,
-  signed,
-  taking,
-} from './row.ts';
+import { type AggregateRow, alias, counting, giving, givingBy, paired, row, signed, taking } from './row.ts';
 import { SpreadState } from './spread.ts';
-import type { AggregateState } from './grouping/state.ts';
 import { sqlRows } from './sql-rows.ts';
-import { StrictState } from './strict.ts';
 import { SumState } from './sum.ts';
 import { UnionState } from './union.ts';
 
-/** A fresh state of an aggregate that is called so. */
-export const stateFor = (of: AggregateRow, call: StateCall): AggregateState => {
-  const { takes, takesSpans = false, signature } = of;
-  const plain = (): AggregateState =>
-    call.sql && takes ? new StrictState(of.state(call), { name: signature.name, takes, takesSpans }) : of.state(call);
-  const make = (): AggregateState =>
-    call.distinct && of.counts ? new DistinctState(plain(), call.sql === true) : plain();
-  return call.order ? new OrderedState(call.order, make) : make();
-};
+export { aggregateNamed, stateFor } from './named.ts';
 
 const spreadRow = (
   name: string,
@@ -287,11 +265,9 @@ export const aggregateTable: readonly AggregateRow[] = [
   ...sqlRows({ argMax, argMin, named: (name) => languageRows.find((r) => r.signature.name === name)! }),
 ].sort((a, b) => (a.signature.name < b.signature.name ? -1 : 1));
 
-const byName = new Map(aggregateTable.map((r) => [r.signature.name, r]));
-/** The row of that lower-case name. */
-export const aggregateNamed = (name: string): AggregateRow | undefined => byName.get(name);
+for (const r of aggregateTable) rowsByName.set(r.signature.name, r);
 /** The aggregates as analysis looks them up. */
 export const aggregateCatalog: FunctionCatalog = {
-  find: (name) => byName.get(name)?.signature,
-  names: () => byName.keys(),
+  find: (name) => rowsByName.get(name)?.signature,
+  names: () => rowsByName.keys(),
 };

@@ -75,6 +75,9 @@ export class AnyExtremeState implements AggregateState {
     this.quick.merge(from.quick, map, groups);
     for (const [g, value] of from.best) if (map[g] !== none) this.add(map[g], value);
   }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, states);
+  }
   result(groups: number): Vector {
     const quick = this.quick.result(groups);
     if (this.best.size === 0) return quick;

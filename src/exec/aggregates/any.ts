@@ -2,8 +2,10 @@
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { fieldOf } from '../expressions/access.ts';
 import { withoutUnions } from '../expressions/lift.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
+import { valuesAsRecords } from './grouping/cell-values.ts';
 import { type AggregateState, widened, words } from './grouping/state.ts';
 import { none } from './grouping/pair-table.ts';
 
@@ -44,6 +46,15 @@ export class AnyState implements AggregateState {
       if (map[g] !== none && from.places[g] !== 0 && this.places[map[g]] === 0)
         this.places[map[g]] = base + from.places[g];
     }
+  }
+  exported(groups: number): Vector {
+    return valuesAsRecords(
+      this.result(groups),
+      Uint8Array.from({ length: groups }, (_, g) => (this.places[g] === 0 ? 1 : 0)),
+    );
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, fieldOf(states, 'value'));
   }
   result(groups: number): Vector {
     const all = concat([{ form: 'null', length: 1 }, ...this.kept]);

@@ -2,11 +2,13 @@
  * avg in SQL: that of times is a time, that of durations a duration, both worked out in whole nanoseconds, that of
  * intervals with months an interval; else the mean of numbers.
  */
-import { type PrimitiveType, types } from '../../vectors/type.ts';
+import { decimalOfUnits, exactOf, knownValue } from '../../vectors/decimal.ts';
+import { type PrimitiveType, isFloat, types } from '../../vectors/type.ts';
 import { dividedSpan, nanosOfDay, spanOf, spanValue } from '../../vectors/spans.ts';
-import { type Value, integer, textError } from '../../vectors/value.ts';
+import { type Value, intValue, integer, recordValue, stringValue, textError, underValue } from '../../vectors/value.ts';
 import { type Vector, range, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
+import { fieldOf } from '../expressions/access.ts';
 import { overlay } from '../expressions/rows.ts';
 import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { AvgState } from './avg.ts';
@@ -79,6 +81,49 @@ export class TimelyAvgState implements AggregateState {
     this.numbers.merge(from.numbers, map, groups);
     for (const [g, total] of from.totals) if (map[g] !== none) this.add(map[g], total);
   }
+  /** A record of `count` and `value`, the sum; of times and durations also of `unit` and `months`. */
+  exported(groups: number): Vector {
+    const out = new Builder();
+    for (let g = 0; g < groups; g++) {
+      const total = this.totals.get(g);
+      const { count, sum } = total ?? this.numbers.totalOf(g);
+      if (count === 0) out.null();
+      else
+        out.append(
+          recordValue([
+            { name: 'count', value: intValue(count) },
+            { name: 'value', value: typeof sum === 'number' ? { type: types.float64, data: sum } : wholeValue(sum) },
+            ...(total
+              ? [
+                  { name: 'unit', value: stringValue(total.isTime ? 'time' : 'duration') },
+                  { name: 'months', value: intValue(total.months) },
+                ]
+              : []),
+          ]),
+        );
+    }
+    return out.finish();
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    const [counts, sums, units, months] = ['count', 'value', 'unit', 'months'].map((name) => fieldOf(states, name));
+    for (let i = 0; i < ids.length; i++) {
+      const count = Number(exactOf(valueAt(counts, i))?.units ?? 0n);
+      const value = knownValue(valueAt(sums, i));
+      const unit = underValue(valueAt(units, i)).data;
+      const sum = isFloat(value.type) ? undefined : exactOf(value)?.units;
+      if (count === 0) continue;
+      if (sum === undefined) this.numbers.addFloats(ids[i], count, Number(value.data));
+      else if (unit === 'time' || unit === 'duration')
+        this.add(ids[i], {
+          sum,
+          count,
+          isTime: unit === 'time',
+          months: Number(exactOf(valueAt(months, i))?.units ?? 0n),
+        });
+      else
+        this.numbers.addTotals(ids[i], { count, sum: { type: types.int64, value: sum, reach: sum < 0n ? -sum : sum } });
+    }
+  }
   result(groups: number): Vector {
     const numbers = this.numbers.result(groups);
     if (this.totals.size === 0) return numbers;
@@ -95,6 +140,10 @@ export class TimelyAvgState implements AggregateState {
     return overlay(numbers, mask, timely.finish());
   }
 }
+
+/** A whole number, beyond 64 bits as its digits. */
+const wholeValue = (x: bigint): Value =>
+  x === BigInt.asIntN(64, x) ? { type: types.int64, data: integer(x) } : decimalOfUnits(x, 0);
 
 const isTimely = (type: PrimitiveType): boolean => type === types.time || type === types.duration;
 const isTimeless = (v: Vector): boolean => !areSpans(v) && (v.form !== 'number' || !isTimely(v.type));

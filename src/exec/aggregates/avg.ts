@@ -197,6 +197,19 @@ export class AvgState implements AggregateState {
     }
     if (this.wide) this.wide.merge(from.wide!, map, groups);
   }
+  /** The count and the sum of a group; the sum is exact where it is no float. */
+  totalOf(group: number): { readonly count: number; readonly sum: number | bigint } {
+    const exact = this.wide && !this.anyFloat;
+    const sum = this.cells[group * 2 + 1];
+    const whole = (): bigint => BigInt(sum) + (this.wide!.isEmpty ? 0n : this.wide!.total(group));
+    return { count: this.cells[group * 2], sum: exact ? whole() : this.sumOf(group) };
+  }
+  /** Adds so many numbers that come to `sum`. */
+  addFloats(group: number, count: number, sum: number): void {
+    this.anyFloat = true;
+    this.cells[group * 2] += count;
+    this.cells[group * 2 + 1] += sum;
+  }
   private sumOf(group: number): number {
     const sum = this.cells[group * 2 + 1];
     const { wide } = this;

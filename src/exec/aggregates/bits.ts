@@ -68,6 +68,9 @@ export class BitsState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array): void {
     for (const [g, { bits, type }] of (other as BitsState).found) if (map[g] !== none) this.add(map[g], bits, type);
   }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, states);
+  }
   result(groups: number): Vector {
     const out = new Builder();
     for (let g = 0; g < groups; g++) {

@@ -33,11 +33,15 @@ export class CollectState implements AggregateState {
       ? rowsWithout(argument, kinds.missing)
       : rowsWithout(argument, kinds.null, kinds.missing);
     const own = pick(ids, rows);
-    const values = flatten(under(rows ? take(argument, rows) : argument));
+    const values = flatten(this.values(rows ? take(argument, rows) : argument));
     if (values.length === 0) return;
     for (let i = 0; i < values.length; i++) this.ids.push(own[i]);
     this.kept.push(values);
     this.size += sizeOf(values);
+  }
+  /** As they are kept. */
+  protected values(argument: Vector): Vector {
+    return under(argument);
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as CollectState;

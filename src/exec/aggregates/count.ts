@@ -3,6 +3,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import { types } from '../../vectors/type.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
 import { type AggregateState, type Totals, floats, widened } from './grouping/state.ts';
+import { floatsIn } from './grouping/cell-values.ts';
 import { none } from './grouping/pair-table.ts';
 
 export class CountState implements AggregateState {
@@ -46,6 +47,10 @@ export class CountState implements AggregateState {
   merge(other: AggregateState, map: Uint32Array, groups: number): void {
     const from = (other as CountState).counts;
     for (let g = 0; g < groups; g++) if (map[g] !== none) this.counts[map[g]] += from[g];
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    const { values, valid } = floatsIn(states);
+    for (let i = 0; i < ids.length; i++) if (valid[i] === 1) this.counts[ids[i]] += values[i];
   }
   result(groups: number): Vector {
     return { form: 'number', type: types.int64, length: groups, values: this.counts.slice(0, groups) };

@@ -129,6 +129,9 @@ export class ExtremeState implements AggregateState {
       if (text) this.texts.add(to, text, 0, text.length);
     }
   }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, states);
+  }
   result(groups: number): Vector {
     if (this.texts.count === 0) return this.numbers(groups);
     return this.areTexts(groups) ? this.texts.vector(groups) : this.mixedResult(groups);

@@ -36,6 +36,9 @@ export class LogicState implements AggregateState {
       if (to !== none && (from[g] === 1 || this.states[to] === 0)) this.states[to] = from[g];
     }
   }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, states);
+  }
   result(groups: number): Vector {
     const values = bytes(groups);
     const tags = new Uint32Array(groups);

@@ -5,8 +5,9 @@
 import type { CellRule } from './grouping/state.ts';
 
 /** Cells: count, mean, and the sums of the second, third and fourth powers of the distances from it. */
-const moments: Pick<CellRule, 'count' | 'add' | 'merge'> = {
+const moments: Pick<CellRule, 'count' | 'names' | 'add' | 'merge'> = {
   count: 5,
+  names: ['n', 'mean', 'm2', 'm3', 'm4'],
   add: (c, at, x) => {
     const before = c[at];
     const n = before + 1;
@@ -44,8 +45,9 @@ const moments: Pick<CellRule, 'count' | 'add' | 'merge'> = {
 };
 
 /** Cells: count, sum, and what was lost to rounding. */
-const carried: Pick<CellRule, 'count' | 'add' | 'merge'> = {
+const carried: Pick<CellRule, 'count' | 'names' | 'add' | 'merge'> = {
   count: 3,
+  names: ['count', 'value', 'err'],
   add: (c, at, x) => {
     c[at]++;
     addCarrying(c, at, x);

@@ -8,8 +8,9 @@ import type { CellRule } from './grouping/state.ts';
  * Cells: count, the means of y and x, the sums of squared distances of y and x from them, and that of the products of
  * both distances.
  */
-const line: Pick<CellRule, 'count' | 'add' | 'merge'> = {
+const line: Pick<CellRule, 'count' | 'names' | 'add' | 'merge'> = {
   count: 6,
+  names: ['count', 'meany', 'meanx', 'dsquaredy', 'dsquaredx', 'co_moment'],
   add: (c, at, y, x) => {
     const n = ++c[at];
     const dy = y - c[at + 1];
@@ -61,7 +62,18 @@ export const regressionRules: Readonly<Record<string, CellRule>> = {
   covar_samp: ofLine(({ n, xy }) => xy / (n - 1), 2),
   regr_avgx: ofLine(({ meanX }) => meanX),
   regr_avgy: ofLine(({ meanY }) => meanY),
-  regr_count: { ...ofLine(({ n }) => n, 0), isInteger: true },
+  regr_count: {
+    count: 1,
+    names: ['count'],
+    isInteger: true,
+    result: (c, at) => c[at],
+    add: (c, at) => {
+      c[at]++;
+    },
+    merge: (c, at, o, from) => {
+      c[at] += o[from];
+    },
+  },
   regr_intercept: ofLine(({ meanY, meanX, xx, xy }) => (xx === 0 ? null : meanY - (xy / xx) * meanX)),
   regr_r2: ofLine(({ yy, xx, xy }) => (xx === 0 ? null : yy === 0 ? 1 : (xy * xy) / (yy * xx))),
   regr_slope: ofLine(({ xx, xy }) => xy / xx),
@@ -70,6 +82,7 @@ export const regressionRules: Readonly<Record<string, CellRule>> = {
   regr_syy: ofLine(({ yy }) => yy),
   weighted_avg: {
     count: 3,
+    names: ['count', 'sum', 'weight'],
     result: (c, at) => (c[at] === 0 ? null : c[at + 1] / c[at + 2]),
     add: (c, at, x, weight) => {
       c[at]++;

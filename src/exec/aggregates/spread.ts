@@ -6,6 +6,7 @@ import { isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../vectors/vector.ts';
 import { overlay } from '../expressions/rows.ts';
 import { type AggregateState, floats, widened } from './grouping/state.ts';
+import { cellsAsRecords, cellsOfRecords } from './grouping/cell-values.ts';
 import { eachPart, floatsOf, isNothing, pick } from './grouping/parts.ts';
 import { none } from './grouping/pair-table.ts';
 
@@ -20,6 +21,7 @@ interface Spread {
 
 /** Count, mean and sum of squared distances of each group, side by side. */
 const cellsOfGroup = 3;
+const cellNames = ['count', 'mean', 'dsquared'];
 
 export class SpreadState implements AggregateState {
   readonly keepsNothing = true;
@@ -67,6 +69,15 @@ export class SpreadState implements AggregateState {
       cells[at + 1] += (distance * count) / total;
       cells[at + 2] += from[g * cellsOfGroup + 2] + (distance * distance * known * count) / total;
     }
+  }
+  exported(groups: number): Vector {
+    return cellsAsRecords(this.cells, cellNames, groups);
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    const from = new SpreadState(this.spread);
+    from.cells = floats(ids.length * cellsOfGroup);
+    from.cells.set(cellsOfRecords(states, cellNames));
+    this.merge(from, ids, ids.length);
   }
   result(groups: number): Vector {
     const { cells, spread } = this;

@@ -1,53 +1,78 @@
-/** combine_aggr: the state of an aggregate (EXPORT_STATE) over the rows of all states of a group. */
+/**
+ * States of aggregates as values (EXPORT_STATE), put together and finished. A value is a state if the name of its type
+ * says so.
+ */
 import { LakeError } from '../../errors.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { type Type, recordType, types } from '../../vectors/type.ts';
-import { type Data, type Value, arrayValue, nullValue, underValue } from '../../vectors/value.ts';
+import { type Data, type Value, nullValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
 import { CollectState } from './collect.ts';
+import type { AggregateState } from './grouping/state.ts';
 import { sortByGroup } from './lists.ts';
+import { type Exported, exportedNamed, exportingState } from './named.ts';
 
-interface Parts {
-  readonly aggregate: string;
-  readonly values: readonly Value[];
+/** A state: the name of its type, and what is inside. */
+export interface StateValue {
+  readonly typeName: string;
+  readonly of: Exported;
+  readonly inner: Value;
 }
 /** Undefined for what is no state. */
-const partsOf = (value: Value): Parts | undefined => {
-  const { type, data } = underValue(value);
-  if (type.kind !== 'record' || type.fields.length !== 2 || !data) return undefined;
-  const [aggregate, values] = type.fields.map((f, i) =>
-    underValue({ type: f.type, data: (data as readonly Data[])[i] ?? null }),
-  );
-  if (type.fields[0].name !== 'aggregate' || aggregate!.type !== types.string) return undefined;
-  const { type: list } = values!;
-  const items: readonly Value[] | undefined =
-    list === types.null
-      ? []
-      : list.kind === 'array'
-        ? (values!.data as readonly Data[]).map((x) => ({ type: list.element, data: x }))
-        : undefined;
-  return items && { aggregate: aggregate!.data as string, values: items.map(member) };
+export const stateOf = (value: Value): StateValue | undefined => {
+  const { type, data } = member(value);
+  const of = type.kind === 'named' ? exportedNamed(type.name) : undefined;
+  if (type.kind !== 'named' || !of) return undefined;
+  const inner = member({ type: type.inner, data });
+  return of.isCompact || inner.type.kind === 'array' ? { typeName: type.name, of, inner } : undefined;
 };
-const member = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
+const member = (v: Value): Value => (v.type.kind === 'union' ? member(v.data as Value) : v);
 
-/** The state over the rows of all; undefined where they are not of one aggregate. */
-export const joinedStates = (states: readonly Value[]): Value | undefined => {
-  const all = states.map(partsOf);
+/** Adds states of one aggregate to groups: `compact` takes states, else the arguments that are in them. */
+export const absorb = (
+  to: AggregateState,
+  { of, states, ids }: { readonly of: Exported; readonly states: readonly Value[]; readonly ids: Uint32Array },
+): void => {
+  const inner = new Builder();
+  if (of.isCompact) {
+    for (const state of states) inner.append(state);
+    (to.plain ?? to).absorb!(ids, inner.finish());
+    return;
+  }
+  const groups: number[] = [];
+  states.forEach(({ type, data }, k) => {
+    if (type.kind !== 'array') return;
+    for (const item of data as readonly Data[]) {
+      inner.append(member({ type: type.element, data: item }));
+      groups.push(ids[k]);
+    }
+  });
+  if (groups.length > 0) to.update(Uint32Array.from(groups), inner.finish());
+};
+
+/** The state over the rows of all; undefined where they are not states of one aggregate. */
+export const joinedStates = (values: readonly Value[]): Value | undefined => {
+  const all = values.map(stateOf);
   const [first] = all;
-  if (!first || all.some((p) => p?.aggregate !== first.aggregate)) return undefined;
-  const items = all.flatMap((p) => p!.values);
-  const values: Value = items.length === 0 ? nullValue : arrayValue(items);
-  const type: Type = recordType([
-    { name: 'aggregate', type: types.string },
-    { name: 'values', type: values.type },
-  ]);
-  return { type, data: [first.aggregate, values.data] };
+  if (!first || all.some((s) => s?.typeName !== first.typeName)) return undefined;
+  const state = exportingState(first.typeName, first.of);
+  state.grow(1);
+  absorb(state.inner, {
+    of: first.of,
+    states: all.map((s) => s!.inner),
+    ids: new Uint32Array(all.length),
+  });
+  return valueAt(state.result(1), 0);
 };
 
+/** combine_aggr: the state of an aggregate over the rows of all states of a group. */
 export class CombineState extends CollectState {
+  /** Names say what a state is of. */
+  protected override values(argument: Vector): Vector {
+    return argument;
+  }
   /** @throws query-argument where a group has states of several aggregates, or other values */
   override result(groups: number): Vector {
     const values = concat(this.kept);

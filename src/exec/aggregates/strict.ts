@@ -57,6 +57,9 @@ export class StrictState implements AggregateState {
     this.of = of;
     if (inner.keepsNothing) this.keepsNothing = true;
   }
+  get plain(): AggregateState {
+    return this.inner;
+  }
   get bytes(): number {
     return this.inner.bytes;
   }

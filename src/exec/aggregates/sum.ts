@@ -298,6 +298,11 @@ export class SumState implements AggregateState {
     }
     return out.finish();
   }
+  absorb(ids: Uint32Array, states: Vector): void {
+    // Nothing else comes to more than 64 bits.
+    if (mayHaveLongDecimals(states)) this.isDecimal = true;
+    this.update(ids, states);
+  }
   result(groups: number): Vector {
     const { classOfGroup, texts } = this;
     if (!this.anyText && this.carried.size === 0) {

@@ -7,7 +7,7 @@ import { type AggregateCall, type ExprContext, checkRegexp, lowerExpr, lowerValu
 import type { AggExpr, Arg, CallExpr, Expr, FnDecl, LambdaNode, NameNode, Span } from '../ast.ts';
 import { functionHint } from './hints.ts';
 import { callOf, fieldOf, literal } from '../plan/walk.ts';
-import { isFunctionArg, isSql, lowerSqlCall, noValue } from '../sql/elements.ts';
+import { isFunctionArg, isSql, isTextColumn, lowerSqlCall, noValue } from '../sql/elements.ts';
 import type { FunctionSignature, PlanExpr } from '../plan/plan.ts';
 import { type FunctionBinding, Scope } from './scope.ts';
 import { printExpr } from '../print.ts';
@@ -150,7 +150,7 @@ const userFunction = (a: Analysis, f: UserBinding, bindings: readonly (FunctionB
 
 /** `via`: what the text of a fault begins with where the function is a parameter. */
 const callBuiltin = (a: Analysis, name: string, given: CallExpr, c: ExprContext, via: string): PlanExpr => {
-  const e = isSql(c) ? withUnitFirst(name, given) : given;
+  const e = isSql(c) ? withUnitFirst(name, given, (word) => isTextColumn(a, word, c)) : given;
   if (name === 'unnest' && c.sql && e.args[0] && !isFunctionArg(e.args[0])) {
     const list = lowerExpr(a, e.args[0], c);
     return (

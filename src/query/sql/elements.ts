@@ -16,6 +16,7 @@ import type {
   CallExpr,
   Expr,
   FunctionRef,
+  IdExpr,
   IndexExpr,
   LambdaNode,
   NameNode,
@@ -36,6 +37,13 @@ import { unitAdded } from './units.ts';
 import { asKeyOf, nullifOfSpans } from './stored.ts';
 import { alternatives, unknownType } from '../types/of.ts';
 import type { TypeOf } from './decimals.ts';
+
+/** Whether a word is a column that is known to hold nothing but texts. */
+export const isTextColumn = (a: Analysis, word: IdExpr, c: ExprContext): boolean => {
+  if (!c.sql?.typeOf || !c.sql.has(word.name)) return false;
+  const given = alternatives(c.sql.typeOf(lowerExpr(a, word, c))).filter((t) => t !== types.null);
+  return given.length > 0 && given.every((t) => t === types.string);
+};
 
 /** Whether an expression stands in SQL: in a clause, or in its VALUES, where no column is in scope. */
 export const isSql = (c: ExprContext): boolean => c.sql !== undefined || c.alone === true;
@@ -170,8 +178,14 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
       return lowerNamedOperator(a, name, e, c);
     case 'dateadd':
     case 'timestampadd': {
-      const sum = unitAdded(e);
-      return sum && lowerExpr(a, sum, c);
+      const sum = unitAdded(e, (word) => isTextColumn(a, word, c));
+      return sum
+        ? lowerExpr(a, sum, c)
+        : a.wrong(
+            `${name} takes a unit, a number and a time`,
+            e,
+            `write ${name}('day', 3, t), or t + n * interval '1 day'`,
+          );
     }
     case 'time_bucket': {
       const size = e.args[0]?.kind === 'literal' ? lowerSpanText(a, e.args[0], c) : undefined;

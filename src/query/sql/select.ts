@@ -261,8 +261,7 @@ class Select {
     const units = ofUnits(given, this.#typeOf);
     const inner = clocks ?? units;
     const whole = inner ? { ...given, argument: inner.argument } : given;
-    const state = call.exported && exported(whole, units?.scale);
-    const aggregate = state ? state.aggregate : whole;
+    const aggregate = call.exported ? exported(whole, units?.scale) : whole;
     const keyOf = (e: PlanExpr | undefined): string => (e ? exprKey(e) : '');
     const key = `${aggregate.name} ${formKey(aggregate)} ${keyOf(aggregate.argument)} ${keyOf(aggregate.where)}`;
     let index = this.#places.get(key);
@@ -270,7 +269,7 @@ class Select {
     const result = fieldOf(thisExpr, `\u0000aggregate ${index}`);
     this.#results.set(result, index);
     this.#a.stands(result, () => this.#a.typeOfAggregate(aggregate, this.#content));
-    if (state) return state.settle(result);
+    if (call.exported) return result;
     return inner ? inner.settle(result) : jsonOfAggregate(call.name, result);
   };
 

@@ -1,6 +1,6 @@
 /** `AGGREGATE(..) EXPORT_STATE`: the state of an aggregate as a value (exec/functions/lists/states.ts). */
-import { nullValue, stringValue } from '../../vectors/value.ts';
-import type { Aggregate, AggregateForm, PlanExpr } from '../plan/plan.ts';
+import { nullValue } from '../../vectors/value.ts';
+import type { Aggregate, AggregateForm } from '../plan/plan.ts';
 import { literal } from '../plan/walk.ts';
 import { decimalPrecisionMax } from './types.ts';
 
@@ -11,64 +11,69 @@ export interface StateForm extends AggregateForm {
   readonly scale?: number;
 }
 
-/**
- * The aggregate whose result is the array of what `aggregate` is given, and the state that this makes.
- */
-export const exported = (
-  aggregate: Aggregate,
-  scale: number | undefined,
-): { readonly aggregate: Aggregate; readonly settle: (values: PlanExpr) => PlanExpr } => {
+/** The aggregate whose result is the state of `aggregate`. */
+export const exported = (aggregate: Aggregate, scale: number | undefined): Aggregate => {
   const { name, argument, distinct, arity, order, where } = aggregate;
-  const form: StateForm = {
-    name,
-    all: !argument,
-    distinct,
-    ...(arity !== undefined && { arity }),
-    ...(order && { order }),
-    ...(scale !== undefined && { scale }),
-  };
   return {
-    aggregate: {
-      name: 'list',
-      argument: argument ?? literal(nullValue),
-      distinct: false,
-      sql: true,
-      ...(where && { where }),
-    },
-    settle: (values) => ({
-      kind: 'record',
-      elements: [
-        { kind: 'field', name: 'aggregate', value: literal(stringValue(JSON.stringify(form))) },
-        { kind: 'field', name: 'values', value: values },
-      ],
+    name: stateName({
+      name,
+      all: !argument,
+      distinct,
+      ...(arity !== undefined && { arity }),
+      ...(order && { order }),
+      ...(scale !== undefined && { scale }),
     }),
+    argument: argument ?? literal(nullValue),
+    distinct: false,
+    sql: true,
+    ...(where && { where }),
   };
 };
 
-/** The form that a state says, which may come from anywhere; undefined for other texts. */
+/** The name of the type of a state, and of the aggregate that makes it: `aggregate_state sum distinct`. */
+export const stateName = ({
+  name,
+  all = false,
+  distinct = false,
+  arity,
+  order,
+  scale,
+}: Partial<StateForm> & { readonly name: string }): string =>
+  [
+    prefix,
+    name,
+    ...(all ? ['*'] : []),
+    ...(distinct ? ['distinct'] : []),
+    ...(arity === undefined ? [] : [`arguments=${arity}`]),
+    ...(scale === undefined ? [] : [`scale=${scale}`]),
+    ...(order ?? []).map((k) => `${k.order}=${k.nulls}`),
+  ].join(' ');
+const prefix = 'aggregate_state';
+
+/** The form that the name of a type says, which may come from anywhere; undefined where it is no state's. */
 export const stateFormOf = (text: string): StateForm | undefined => {
-  let found: unknown;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    return undefined;
+  const [first, name, ...marks] = text.split(' ');
+  if (first !== prefix || !name) return undefined;
+  const given = new Map<string, string>();
+  const order: { order: 'asc' | 'desc'; nulls: 'first' | 'last'; sql: true }[] = [];
+  for (const mark of marks) {
+    const [, key, value] = /^(asc|desc|arguments|scale|\*|distinct)(?:=(first|last|\d{1,2}))?$/.exec(mark) ?? [];
+    if (!key) return undefined;
+    if (key !== 'asc' && key !== 'desc') given.set(key, value ?? '');
+    else if (value === 'first' || value === 'last') order.push({ order: key, nulls: value, sql: true });
+    else return undefined;
   }
-  return isForm(found) ? found : undefined;
-};
-const isForm = (x: unknown): x is StateForm => {
-  if (typeof x !== 'object' || x === null) return false;
-  const { name, all, distinct, arity, order, scale } = x as Record<string, unknown>;
-  return (
-    typeof name === 'string' &&
-    typeof all === 'boolean' &&
-    typeof distinct === 'boolean' &&
-    (arity === undefined || arity === 2 || arity === 3) &&
-    (order === undefined || (Array.isArray(order) && order.every(isDirection))) &&
-    (scale === undefined || (typeof scale === 'number' && scale >= 0 && scale <= decimalPrecisionMax))
-  );
-};
-const isDirection = (x: unknown): boolean => {
-  if (typeof x !== 'object' || x === null) return false;
-  const { order, nulls } = x as Record<string, unknown>;
-  return (order === 'asc' || order === 'desc') && (nulls === 'first' || nulls === 'last');
+  const numberOf = (key: string): number | undefined => (given.has(key) ? Number(given.get(key)) : undefined);
+  const arity = numberOf('arguments');
+  const scale = numberOf('scale');
+  if (arity !== undefined && arity !== 2 && arity !== 3) return undefined;
+  if (scale !== undefined && !(scale >= 0 && scale <= decimalPrecisionMax)) return undefined;
+  return {
+    name,
+    all: given.has('*'),
+    distinct: given.has('distinct'),
+    ...(arity !== undefined && { arity }),
+    ...(order.length > 0 && { order }),
+    ...(scale !== undefined && { scale }),
+  };
 };

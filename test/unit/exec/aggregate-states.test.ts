@@ -6,10 +6,9 @@ import { describe, expect, test } from 'vitest';
 import { aggregateTable } from '../../../src/exec/aggregates/aggregates.ts';
 import { pack, unpack } from '../../../src/exec/carry.ts';
 import type { AggregateState } from '../../../src/exec/aggregates/grouping/state.ts';
-import { types } from '../../../src/vectors/type.ts';
+import { namedType, types } from '../../../src/vectors/type.ts';
 import {
   type Value,
-  arrayValue,
   boolValue,
   floatValue,
   intValue,
@@ -29,11 +28,7 @@ const valueOf = (name: string, x: number | undefined): Value => {
   if (name.startsWith('json_group')) return stringValue(`${x ?? null}`);
   if (x === undefined) return nullValue;
   if (/^(and|or|bool_|count_?if|every)/.test(name)) return boolValue(x > 3);
-  if (name === 'combine_aggr')
-    return recordValue([
-      { name: 'aggregate', value: stringValue('sum') },
-      { name: 'values', value: arrayValue([intValue(x)]) },
-    ]);
+  if (name === 'combine_aggr') return { type: namedType('aggregate_state sum', types.int64), data: x };
   if (name === 'collect_map') return mapValue([[stringValue(`k${x}`), intValue(x)]]);
   return isJoining(name) ? stringValue(`${x}`) : intValue(x);
 };

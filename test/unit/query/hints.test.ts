@@ -50,6 +50,11 @@ describe('names', () => {
     ['values map([1],&uper)', 'no such function', 'did you mean "upper"?'],
     ["select substrng('a', 1)", 'no such function', 'did you mean "substring"?'],
     [
+      'select dateadd(title, 1, rating) as a from films',
+      'dateadd takes a unit, a number and a time',
+      "write dateadd('day', 3, t), or t + n * interval '1 day'",
+    ],
+    [
       'select title.x from films f where fs.title=1',
       '"fs" is not a column or table',
       'tables: f; columns: title, rating',

@@ -2,12 +2,13 @@
  * Aggregates of numbers, or of pairs of numbers, that keep a few floats per group: a rule says what these are. What is
  * no number is left out, as are pairs of which one is none.
  */
-import { isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { types } from '../../../vectors/type.ts';
 import { type Vector, nulls, numbers } from '../../../vectors/vector.ts';
 import { fieldOf } from '../../expressions/access.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { type AggregateState, type CellRule, floats, widened } from './state.ts';
-import { eachPart, floatsOf, isNothing } from './parts.ts';
+import { cellsAsRecords, cellsOfRecords, floatsIn } from './cell-values.ts';
+import { isNothing } from './parts.ts';
 import { momentRules } from '../moments.ts';
 import { regressionRules } from '../regressions.ts';
 import { none } from './pair-table.ts';
@@ -29,9 +30,11 @@ export class CellState implements AggregateState {
     this.cells = widened(this.cells, groups * ruleNamed(this.rule).count, floats);
   }
   update(ids: Uint32Array, argument: Vector): void {
-    const x = numbersIn(this.isPair ? fieldOf(argument, 'value') : argument);
-    const y = this.isPair ? numbersIn(fieldOf(argument, 'by')) : x;
-    if (!x || !y) return;
+    const first = this.isPair ? fieldOf(argument, 'value') : argument;
+    const second = this.isPair ? fieldOf(argument, 'by') : first;
+    if (isNothing(first) || isNothing(second)) return;
+    const x = floatsIn(first);
+    const y = this.isPair ? floatsIn(second) : x;
     const { cells } = this;
     const { count, add } = ruleNamed(this.rule);
     for (let i = 0; i < argument.length; i++)
@@ -41,6 +44,16 @@ export class CellState implements AggregateState {
     const from = (other as CellState).cells;
     const { count, merge } = ruleNamed(this.rule);
     for (let g = 0; g < groups; g++) if (map[g] !== none) merge(this.cells, map[g] * count, from, g * count);
+  }
+  exported(groups: number): Vector {
+    const { names } = ruleNamed(this.rule);
+    return names && names.length > 1 ? cellsAsRecords(this.cells, names, groups) : this.result(groups);
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    const { count, names, merge } = ruleNamed(this.rule);
+    if (!names) return this.update(ids, states);
+    const cells = cellsOfRecords(states, names);
+    for (let i = 0; i < ids.length; i++) if (cells[i * count] > 0) merge(this.cells, ids[i] * count, cells, i * count);
   }
   result(groups: number): Vector {
     const { count, result, isInteger: whole } = ruleNamed(this.rule);
@@ -54,23 +67,6 @@ export class CellState implements AggregateState {
     return overlay(numbers(whole ? types.int64 : types.float64, values), empty, nulls(groups));
   }
 }
-
-/** The numbers of a column as floats, and which rows have one; undefined if none has. */
-const numbersIn = (v: Vector): { readonly values: Float64Array; readonly valid: Uint8Array } | undefined => {
-  if (isNothing(v)) return undefined;
-  const values = floats(v.length);
-  const valid = new Uint8Array(v.length);
-  eachPart(v, (part, rows) => {
-    if (part.form !== 'number' || !(isInteger(part.type) || isFloat(part.type))) return;
-    const own = floatsOf(part);
-    for (let i = 0; i < part.length; i++) {
-      const row = rows ? rows[i] : i;
-      values[row] = own[i];
-      valid[row] = 1;
-    }
-  });
-  return { values, valid };
-};
 
 const cellRules: Readonly<Record<string, CellRule>> = { ...momentRules, ...regressionRules };
 const ruleNamed = (name: string): CellRule => {

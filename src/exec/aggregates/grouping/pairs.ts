@@ -5,7 +5,7 @@
 import { checkStop } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { knownValue } from '../../../vectors/decimal.ts';
-import { type Value, underValue } from '../../../vectors/value.ts';
+import { type Value, recordValue, underValue } from '../../../vectors/value.ts';
 import { type BytesVector, type Vector, flatten, nulls, textAt, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
@@ -74,6 +74,28 @@ export class ArgumentState implements AggregateState {
       const to = map[g];
       if (to !== none && this.isBetter(to, entry.by)) this.best.set(to, entry);
     }
+  }
+  exported(groups: number): Vector {
+    const out = new Builder();
+    for (let g = 0; g < groups; g++) {
+      const found = this.best.get(g);
+      if (found)
+        out.append(
+          recordValue([
+            { name: 'arg', value: found.value },
+            { name: 'by', value: found.by },
+          ]),
+        );
+      else out.null();
+    }
+    return out.finish();
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    const fields = [
+      { name: 'value', optional: false, values: fieldOf(states, 'arg') },
+      { name: 'by', optional: false, values: fieldOf(states, 'by') },
+    ];
+    this.update(ids, { form: 'record', length: states.length, fields });
   }
   result(groups: number): Vector {
     const out = new Builder();

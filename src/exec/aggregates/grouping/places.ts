@@ -2,6 +2,8 @@
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
+import { fieldOf } from '../../expressions/access.ts';
+import { valuesAsRecords } from './cell-values.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
 import { kinds, kindsOf } from '../../operators/rows/kinds.ts';
 import { type AggregateState, widened, words } from './state.ts';
@@ -75,6 +77,15 @@ export class PlaceState implements AggregateState {
       if (to !== none && place !== 0 && (this.isLast || this.places[to] === 0))
         this.places[to] = place === nullPlace ? place : base + place;
     }
+  }
+  exported(groups: number): Vector {
+    return valuesAsRecords(
+      this.result(groups),
+      Uint8Array.from({ length: groups }, (_, g) => (this.places[g] === 0 ? 1 : 0)),
+    );
+  }
+  absorb(ids: Uint32Array, states: Vector): void {
+    this.update(ids, fieldOf(states, 'value'));
   }
   result(groups: number): Vector {
     return take(

@@ -55,6 +55,12 @@ export interface AggregateState {
   readonly isCount?: true;
   /** The results of the first `groups` groups. */
   result(groups: number): Vector;
+  /** What `absorb` takes, of the first `groups` groups: null of those without. Absent: that is the result. */
+  exported?(groups: number): Vector;
+  /** Adds row i of what `exported` gave to group ids[i]. Absent: there is nothing less to keep than the arguments. */
+  absorb?(ids: Uint32Array, states: Vector): void;
+  /** The state behind one that only looks at arguments. */
+  readonly plain?: AggregateState;
   /** Bytes held, roughly. */
   readonly bytes: number;
 }
@@ -80,6 +86,11 @@ export const words = (n: number): Uint32Array<ArrayBuffer> => new Uint32Array(n)
 /** The cells of a group are `count` floats from `at` on; all are 0 at first. */
 export interface CellRule {
   readonly count: number;
+  /**
+   * What the cells are called where the state is a value; the first one is a count, and nothing is there while it is 0.
+   * Absent: the state is its result. One cell alone is a number.
+   */
+  readonly names?: readonly string[];
   /** Adds a number, or a pair. */
   readonly add: (cells: Float64Array, at: number, x: number, y: number) => void;
   /** Adds the cells of `other` from `from` on. */
