@@ -178,7 +178,7 @@ export const errorTable = {
     text: 'lake {directory} has format version {version}, this server reads up to {versionMax}',
     ours: ['directory'],
   },
-  'lake-unreadable': internal('lake {directory}: its tables cannot be read: {fault}', 'directory', 'fault'),
+  'lake-unreadable': internal('lake {directory} cannot be opened: {fault}', 'directory', 'fault'),
   'repair-forbidden': internal(
     'lake {directory}: nothing was repaired, since this user may not work on all of it: {fault}',
     'directory',
@@ -336,6 +336,7 @@ export const errorTable = {
   // data objects and workers
   'object-corrupt': internal('object {id}: {place}: {fault}', 'id'),
   'object-missing': internal('object {id}: file does not exist', 'id'),
+  'spill-unwritten': internal('temporary files cannot be written: {fault}', 'fault'),
   'object-unread': internal('object {id}: {place}: read failed: {fault}', 'id', 'fault'),
   'object-unwritten': internal('object {id}: write failed: {fault}', 'id', 'fault'),
   'object-version': internal('object {id}: format version {version}, this server reads up to {versionMax}', 'id'),
@@ -689,8 +690,48 @@ export class LakeError extends Error {
   }
 }
 
-/** What something thrown says, an error or not. */
-export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+/** What the system refuses, and what to do about it. `{user}`: the one that this process runs as. */
+const systemFaults: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied to {user}; check its owner and mode, and those of the folders above',
+  EPERM: 'not permitted to {user}; check its owner, mode and attributes',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'no space left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  EMFILE: 'too many open files in this process; raise the limit (ulimit -n, LimitNOFILE)',
+  ENFILE: 'too many open files on this machine; raise the limit (fs.file-max)',
+  EIO: "the disk failed; see the kernel's log",
+};
+
+/** As Node throws it. This module is a browser's too. */
+interface SystemFault extends Error {
+  readonly code?: string;
+  readonly syscall?: string;
+  readonly path?: string;
+  readonly dest?: string;
+}
+/**
+ * What the system refused for want of rights, room or descriptors, or since a disk failed: what is wrong, what to do, and
+ * the system's own name for it; undefined for all else. Of sockets others tell.
+ */
+const systemFaultOf = ({ code, syscall }: SystemFault): string | undefined => {
+  if (code === undefined || syscall === undefined || /^(listen|bind|connect)$/.test(syscall)) return undefined;
+  const { process } = globalThis as { readonly process?: { readonly getuid?: () => number } };
+  const user = process?.getuid ? `user ${process.getuid()}` : 'this user';
+  return systemFaults[code] && `${systemFaults[code].replace('{user}', user)} (${code}, ${syscall})`;
+};
+/** What something thrown says, an error or not; a fault of the system by path and in words of ours. */
+export const messageOf = (thrown: unknown): string => {
+  if (!(thrown instanceof Error)) return String(thrown);
+  const { path, dest }: SystemFault = thrown;
+  const fault = systemFaultOf(thrown);
+  if (fault === undefined || path === undefined) return fault ?? thrown.message;
+  return `${path}${dest === undefined ? '' : ` to ${dest}`}: ${fault}`;
+};
+/** The same without its path, where that is named already, or is nobody's business. */
+export const pathlessMessageOf = (thrown: unknown): string =>
+  thrown instanceof Error && (thrown as SystemFault).path !== undefined
+    ? (systemFaultOf(thrown) ?? thrown.message.replace(/ '.*$/s, ''))
+    : messageOf(thrown);
 
 /** Where an error was thrown: the lines of its stack behind its message. */
 export const framesOf = ({ stack = '' }: Error): string =>

@@ -366,7 +366,7 @@ describe('lake load and lake fsck', () => {
   test('no lake there: the folder is named, and not made', () => {
     expect(lake(['fsck', '-lake', 'nothing'])).toMatchObject({
       status: 1,
-      err: expect.stringMatching(/nothing: its tables cannot be read: there is no lake here/) as string,
+      err: expect.stringMatching(/nothing cannot be opened: there is no lake here/) as string,
     });
     expect(existsSync(join(folder, 'nothing'))).toBe(false);
   });

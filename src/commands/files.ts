@@ -265,7 +265,7 @@ const fuseRows = (batch: Vector, before: Type | undefined): Type | undefined => 
 /** An error of an input with the input's name before it. */
 const named = (name: string, problem: unknown): Error => {
   const text = messageOf(problem);
-  return text.startsWith(`${name}: `) ? (problem as Error) : new Error(`${name}: ${text}`, { cause: problem });
+  return new Error(text.startsWith(`${name}: `) ? text : `${name}: ${text}`, { cause: problem });
 };
 
 const checkedFormat = (format: string | undefined): FormatName | 'auto' => {

@@ -1,7 +1,7 @@
 /** The configuration of a service, with the file that its options may name. */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { messageOf } from '../errors.ts';
+import { pathlessMessageOf } from '../errors.ts';
 import { ConfigError, type HelpRequest } from '../config/options.ts';
 import { configFileOf, parseServe, type ServeConfig } from '../config/serve.ts';
 import { serveOptions } from '../config/tables.ts';
@@ -29,7 +29,7 @@ const textOf = (path: string): string => {
       closeSync(file);
     }
   } catch (error) {
-    throw new ConfigError(`-config ${path}: ${messageOf(error)}`, {
+    throw new ConfigError(`-config ${path}: ${pathlessMessageOf(error)}`, {
       cause: error,
     });
   }

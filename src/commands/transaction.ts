@@ -9,6 +9,7 @@ import { createReadStream } from 'node:fs';
 import { resolve as resolvePath } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { pathlessMessageOf } from '../errors.ts';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { transactionOptions } from '../config/tables.ts';
@@ -78,7 +79,9 @@ const documentOf = async (name: string, io: CommandIo): Promise<unknown> => {
     return JSON.parse(await text(name === '-' ? Readable.from(io.stdin) : createReadStream(resolvePath(io.cwd, name))));
   } catch (cause) {
     const fault = cause as NodeJS.ErrnoException;
-    throw new Error(`${what}: ${fault.code === 'ENOENT' ? 'file does not exist' : fault.message}`, { cause });
+    throw new Error(`${what}: ${fault.code === 'ENOENT' ? 'file does not exist' : pathlessMessageOf(fault)}`, {
+      cause,
+    });
   }
 };
 

@@ -11,7 +11,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { hintOfAll } from '../query/parse/advice.ts';
 import { CompileError, SourceFault, compilationErrorsJson, formatCompileErrors } from '../query/parse/error.ts';
-import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf } from '../errors.ts';
+import { LakeError, type ErrorCode, type ErrorParameters, errorTable, framesOf, messageOf } from '../errors.ts';
 import type { TableColumn } from '../iceberg/columns.ts';
 import type { Mapping } from '../iceberg/kinds.ts';
 import type { GivenColumns, RenderedFile, WantedColumns } from '../iceberg/render.types.ts';
@@ -303,7 +303,7 @@ export const toWire = (error: unknown, queryText = ''): WireError => {
       ...(cause instanceof LakeError && { source: { code: cause.code, parameters: cause.parameters } }),
     };
   }
-  return error instanceof Error ? { message: error.message, frames: framesOf(error) } : { message: String(error) };
+  return { message: messageOf(error), ...(error instanceof Error && { frames: framesOf(error) }) };
 };
 
 /** The error as it was thrown in the other thread; what was no LakeError is `internal`. */

@@ -1,6 +1,6 @@
 /** Files of the lake that belong to somebody else, as `sudo lake fsck` leaves them: named, and never taken for lost. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -68,9 +68,11 @@ test('a repair by who may not read an object is refused, and takes no rows out',
   const { lake, files } = await makeLake();
   const [object] = files(join(lake, 'objects'));
   forbid(object!);
-  expect(run('fsck', '-lake', lake)).toContain('read failed: EACCES');
+  expect(run('fsck', '-lake', lake)).toMatch(
+    /: file: read failed: .*: permission denied to user \d+; .* \(EACCES, open\)/,
+  );
   expect(run('fsck', '-lake', lake, '-repair')).toMatch(
-    /^1: lake .*: nothing was repaired, since this user may not work on all of it: EACCES: permission denied, access '.*'\n$/,
+    /^1: lake .*: nothing was repaired, since this user may not work on all of it: .*: permission denied to user \d+; check its owner and mode, and those of the folders above \(EACCES, access\)\n$/,
   );
   permit(object!);
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
@@ -81,7 +83,7 @@ test('tables whose lock belongs to somebody else are made again, by a reader too
   const lock = join(lake, 'tables', 'lock.mdb');
   forbid(lock);
   if (isRoot) chmodSync(lock, 0o644);
-  expect(run('fsck', '-lake', lake)).toMatch(/EACCES: permission denied, open '.*lock\.mdb'/);
+  expect(run('fsck', '-lake', lake)).toMatch(/lock\.mdb: permission denied to user/);
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
 }, 120_000);
 
@@ -91,8 +93,76 @@ test('tables that belong to somebody else are an error that names the file', asy
   forbid(file);
   if (isRoot) chmodSync(file, 0o644);
   expect(run('serve', '-lake', lake, '-l', '127.0.0.1:0')).toMatch(
-    /^1: lake .*: its tables cannot be read: EACCES: permission denied, open '.*data\.mdb'\n$/,
+    /^1: lake .* cannot be opened: .*data\.mdb: permission denied to user \d+; .* \(EACCES, open\)\n$/,
   );
   permit(file);
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
+}, 120_000);
+
+const noRights = (path: string, call: string): string =>
+  `${path}: permission denied to user ${isRoot ? user.uid : process.getuid?.()}; check its owner and mode, and those of the folders above (EACCES, ${call})`;
+
+test('each part of a lake that this user may not use is named when the lake is opened, with what to do', async () => {
+  const { lake, files } = await makeLake();
+  const [object] = files(join(lake, 'objects'));
+  const [segment] = files(join(lake, 'log'));
+  const folders = [
+    [join(lake, 'objects'), 'opendir', ''],
+    [dirname(object!), 'opendir', ''],
+    [join(lake, 'log'), 'scandir', `lake ${lake} cannot be opened: `],
+    [segment!, 'open', `lake ${lake} cannot be opened: `],
+    [join(lake, 'tables'), 'stat', ''],
+  ] as const;
+  for (const [path, call, subject] of folders) {
+    forbid(path);
+    for (const command of [
+      ['serve', '-lake', lake, '-l', '127.0.0.1:0'],
+      ['shell', '-lake', lake, '-c', 'from p | count()'],
+    ])
+      expect(run(...command)).toBe(`1: ${subject}${noRights(call === 'stat' ? join(path, 'lock.mdb') : path, call)}\n`);
+    permit(path);
+    chmodSync(path, path === segment ? 0o600 : 0o700);
+  }
+  expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
+}, 240_000);
+
+test('so are files that options name', async () => {
+  const { lake } = await makeLake();
+  const other = join(dirname(lake), 'other');
+  writeFileSync(other, '');
+  forbid(other);
+  const listen = ['-lake', lake, '-l', '127.0.0.1:0'];
+  const others = join(dirname(lake), 'others');
+  mkdirSync(others, { mode: 0o755 });
+  if (!isRoot) chmodSync(others, 0o500);
+  for (const option of ['-audit', '-record'])
+    expect(run('serve', ...listen, option, join(others, 'x'))).toBe(
+      `1: ${option} ${noRights(join(others, 'x'), 'open')}\n`,
+    );
+  expect(run('serve', ...listen, '-tls.cert', other, '-tls.key', other)).toBe(
+    `1: -tls.cert: ${noRights(other, 'open')}\n`,
+  );
+  expect(run('serve', '-config', other)).toBe(`2: -config ${noRights(other, 'open')}\n`);
+  expect(run('replay', other)).toBe(`1: ${noRights(other, 'open')}\n`);
+}, 240_000);
+
+test('temporary files that cannot be written are an error of the query that needs them', async () => {
+  const { lake } = await makeLake();
+  const spill = join(lake, 'spill');
+  const service = await startBuiltService({
+    lake,
+    flags: ['-memory', '64MiB'],
+    by: isRoot ? ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : [],
+  });
+  const query = (text: string): Promise<string> =>
+    fetch(`${service.address}/query`, { method: 'POST', body: JSON.stringify({ query: text }) }).then((a) => a.text());
+  forbid(spill);
+  expect(JSON.parse(await query('from p, p, p, p, p, p, p, p | sort s, id | tail 1'))).toEqual({
+    type: 'Error',
+    kind: 'other error',
+    error: `temporary files cannot be written: ${noRights(join(spill, 'task-XXXXXX'), 'mkdtemp')}`,
+  });
+  permit(spill);
+  chmodSync(spill, 0o700);
+  await service.end();
 }, 120_000);

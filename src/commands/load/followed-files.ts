@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type BigIntStats, readdirSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve as resolvePath } from 'node:path';
+import { pathlessMessageOf } from '../../errors.ts';
 import { requestMediaType } from '../../formats/formats.ts';
 import type { CommandIo } from '../io.ts';
 import { type BatchLimits, formatOfLines, headerOf, isFollowed, linesFrom } from './batches.ts';
@@ -123,7 +124,7 @@ export class FollowedFiles {
     }
     const file = await open(where, 'r').catch((problem: NodeJS.ErrnoException) => {
       if (problem.code === 'ENOENT') return undefined;
-      throw new Error(`${path}: ${problem.message}`);
+      throw new Error(`${path}: ${pathlessMessageOf(problem)}`);
     });
     if (!file) return;
     const inode = inodeOf(await file.stat({ bigint: true }));

@@ -1,5 +1,6 @@
 /** The recording that `lake serve -record` asks for. */
 import { resolve as resolvePath } from 'node:path';
+import { messageOf } from '../../errors.ts';
 import type { ServeConfig } from '../../config/serve.ts';
 import type { MachineWatch } from '../../recording/watch.ts';
 import { version } from '../../version.ts';
@@ -29,5 +30,9 @@ export const beginRecording = async (
   const { file, ...limits } = config.record;
   if (file === '') return undefined;
   const options = Object.fromEntries(told.map((name) => [name, config[name]]));
-  return Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report });
+  return Recorder.open({ path: resolvePath(cwd, file), ...limits, watch, version, options, report }).catch(
+    (cause: unknown) => {
+      throw new Error(`-record ${messageOf(cause)}`, { cause });
+    },
+  );
 };

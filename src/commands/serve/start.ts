@@ -3,6 +3,7 @@
  * on it.
  */
 import { resolve as resolvePath } from 'node:path';
+import { messageOf } from '../../errors.ts';
 import type { Logger } from 'pino';
 import type { ServeConfig } from '../../config/serve.ts';
 import { type Access, accessOf } from '../../http/access/access.ts';
@@ -84,7 +85,7 @@ export const openGround = async (config: ServeConfig, options: GroundOptions): P
   const audit =
     config.auditFile === ''
       ? undefined
-      : await openAudit(resolvePath(cwd, config.auditFile), reportTo(log, 'audit log'));
+      : await openAudit(resolvePath(cwd, config.auditFile), reportTo(log, 'audit log')).catch(refusedBy('audit'));
   if (audit) parts.add(() => audit.close());
   const access = openAccess(config, directory, log);
   const earlyListener = await listenEarly(config, reportTo(log, 'certificate'));
@@ -233,6 +234,13 @@ const listenToWriter = ({ follow }: ServeConfig, { follower, log, parts }: Start
   });
   parts.add(() => writer.close());
 };
+
+/** A file that an option names cannot be written. */
+const refusedBy =
+  (option: string) =>
+  (cause: unknown): never => {
+    throw new Error(`-${option} ${messageOf(cause)}`, { cause });
+  };
 
 /** What the program takes besides -memory. */
 const memoryBesides = 256 << 20;

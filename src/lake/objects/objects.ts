@@ -12,7 +12,7 @@
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf, pathlessMessageOf } from '../../errors.ts';
 import { makeFolder, makeOne } from '../lock.ts';
 import { killPoint } from '../kill-points.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
@@ -196,7 +196,7 @@ class ObjectFolder implements ObjectStore {
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT')
           throw new LakeError('object-missing', { id }, { cause: error });
-        throw new LakeError('object-unread', { id, place: 'file', fault: (error as Error).message }, { cause: error });
+        throw new LakeError('object-unread', { id, place: 'file', fault: messageOf(error) }, { cause: error });
       }
       for (const [oldest, old] of this.descriptors) {
         if (this.descriptors.size < openFilesMax) break;
@@ -211,30 +211,22 @@ class ObjectFolder implements ObjectStore {
 
 /** A full disk is told as such: the load can be tried again when there is room. */
 const unwritten = (id: Id, error: unknown, isDurable: boolean): LakeError => {
-  const { message } = error as Error;
-  const full = isDurable
-    ? isFull(error) && new LakeError('storage-full', { fault: message }, { cause: error })
-    : scratchFull(error);
-  return full || new LakeError('object-unwritten', { id, fault: message }, { cause: error });
+  const fault = messageOf(error);
+  if (!isDurable) return scratchFault(error);
+  if (isFull(error)) return new LakeError('storage-full', { fault }, { cause: error });
+  return new LakeError('object-unwritten', { id, fault }, { cause: error });
 };
 const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '');
-/**
- * What a fault is of writing what need not outlive the process: `spill-full` if there is no room for it; undefined for
- * other faults.
- */
-export const scratchFull = (error: unknown): LakeError | undefined =>
+/** What a fault is of writing what need not outlive the process: `spill-full` if there is no room, `spill-unwritten`. */
+export const scratchFault = (error: unknown): LakeError =>
   isFull(error)
-    ? new LakeError('spill-full', { fault: (error as Error).message.replace(/ '.*$/s, '') }, { cause: error })
-    : undefined;
+    ? new LakeError('spill-full', { fault: pathlessMessageOf(error) }, { cause: error })
+    : new LakeError('spill-unwritten', { fault: messageOf(error) }, { cause: error });
 const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: number): number => {
   try {
     return readSync(fd, bytes, at, bytes.length - at, position);
   } catch (error) {
-    throw new LakeError(
-      'object-unread',
-      { id, place: `byte ${position}`, fault: (error as Error).message },
-      { cause: error },
-    );
+    throw new LakeError('object-unread', { id, place: `byte ${position}`, fault: messageOf(error) }, { cause: error });
   }
 };
 

@@ -21,7 +21,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 import { Environment, isNoRoom } from '../tables/environment.ts';
 import { killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
@@ -68,10 +68,10 @@ export const openTables = async (options: OpenOptions): Promise<OpenedTables> =>
     return await open(options);
   } catch (error) {
     if (error instanceof LakeError) throw error;
-    const { message } = error as Error;
-    throw isNoRoom(message)
-      ? new LakeError('storage-full', { fault: message }, { cause: error })
-      : new LakeError('lake-unreadable', { directory: options.directory, fault: message }, { cause: error });
+    const fault = messageOf(error);
+    throw isNoRoom(fault)
+      ? new LakeError('storage-full', { fault }, { cause: error })
+      : new LakeError('lake-unreadable', { directory: options.directory, fault }, { cause: error });
   }
 };
 
@@ -196,7 +196,7 @@ const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Pro
   try {
     tables = openIndex(folder);
   } catch (fault) {
-    return { why: (fault as Error).message };
+    return { why: messageOf(fault) };
   }
   try {
     tables.checkVersion(directory);

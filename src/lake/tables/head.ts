@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, messageOf } from '../../errors.ts';
 
 const pageBytes = 4096;
 const headBytes = 168;
@@ -99,10 +99,10 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     const fault = faultOfHeads(path);
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new LakeError('storage-full', { fault: message }, { cause: error });
-    throw new LakeError('lake-unreadable', { directory: dirname(directory), fault: message }, { cause: error });
+    const { code } = error as NodeJS.ErrnoException;
+    const fault = messageOf(error);
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new LakeError('storage-full', { fault }, { cause: error });
+    throw new LakeError('lake-unreadable', { directory: dirname(directory), fault }, { cause: error });
   }
 };
 

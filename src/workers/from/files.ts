@@ -11,7 +11,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, readlink, realpath } from 'node:fs/promises';
 import { isAbsolute, join, normalize, resolve as resolvePath, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LakeError } from '../../errors.ts';
+import { LakeError, pathlessMessageOf } from '../../errors.ts';
 import type { FromFolder } from './policy.ts';
 
 const chunkBytes = 1 << 18;
@@ -110,7 +110,7 @@ export async function* fileBytes(
     (cause: NodeJS.ErrnoException) => {
       throw new LakeError(
         'from-file-failed',
-        { path, fault: cause.code === 'ENOENT' ? 'file does not exist' : cause.message },
+        { path, fault: cause.code === 'ENOENT' ? 'file does not exist' : pathlessMessageOf(cause) },
         { cause },
       );
     },

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
-import { scratchFull } from '../../lake/objects/objects.ts';
+import { scratchFault } from '../../lake/objects/objects.ts';
 import type { QueryReply } from '../pool.types.ts';
 
 /** How long nobody asks for one before it goes. */
@@ -159,7 +159,7 @@ export class KeptAnswers {
         sent?.(chunk);
         hash.update(bytes);
         await file.appendFile(bytes).catch((error: unknown) => {
-          throw scratchFull(error) ?? error;
+          throw scratchFault(error);
         });
         size += bytes.length;
       }

@@ -4,12 +4,13 @@
  */
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { LakeError } from '../../errors.ts';
 import type { SpillRun, SpillStore } from '../../exec/source.ts';
 import type { ScratchBytes } from '../../formats/spool.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { ObjectWriter } from '../../lake/objects/writer.ts';
 import { openObject } from '../../lake/objects/reader.ts';
-import { type ObjectStore, diskTotals, openScratch, scratchFull } from '../../lake/objects/objects.ts';
+import { type ObjectStore, diskTotals, openScratch, scratchFault } from '../../lake/objects/objects.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import { collectWorthwhile } from '../collector.ts';
 
@@ -20,7 +21,7 @@ export const clearSpill = (directory: string): void => {
 };
 
 /**
- * The spill files of one task; the folder is made when it is first needed. Whatever writes one may throw spill-full.
+ * The spill files of one task; the folder is made when it is first needed. Whatever writes one may throw spill-full or spill-unwritten.
  */
 export class TaskSpill implements SpillStore {
   private readonly parent: string;
@@ -73,12 +74,12 @@ export class TaskSpill implements SpillStore {
   }
 }
 
-/** Writes. @throws spill-full when the disk has no room */
+/** Writes. @throws spill-full when the disk has no room, spill-unwritten */
 const written = <T>(write: () => T): T => {
   try {
     return write();
   } catch (error) {
-    throw scratchFull(error) ?? error;
+    throw error instanceof LakeError ? error : scratchFault(error);
   }
 };
 

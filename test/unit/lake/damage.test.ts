@@ -396,7 +396,7 @@ describe('fsck', () => {
     );
     const empty = await temporaryDirectory();
     expect((await failure(fsck({ directory: empty, files: openObjects(empty) }))).text).toBe(
-      `lake ${empty}: its tables cannot be read: there is no lake here`,
+      `lake ${empty} cannot be opened: there is no lake here`,
     );
   });
 });

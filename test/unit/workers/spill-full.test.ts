@@ -12,7 +12,7 @@ import { type ComparedPools, answerOf, openCompared } from './support.ts';
 const rows = 40_000;
 const full = {
   code: 'spill-full',
-  message: 'disk is full, no room for temporary files: ENOSPC: no space left on device, write',
+  message: 'disk is full, no room for temporary files: no space left on the disk (ENOSPC, write)',
 };
 
 describe.skipIf(!mayMount())('with a full disk under the temporary files', () => {
