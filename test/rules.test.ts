@@ -43,7 +43,17 @@ const treeOf = (path: string): Node => {
   expect(parsed.errors, path).toEqual([]);
   return parsed.program as unknown as Node;
 };
-const trees = new Map(everything.map((path) => [path, treeOf(path)]));
+const known = new Map<string, readonly Node[]>();
+/** All nodes of a file, each before those within it; a file is read and walked once. */
+const nodesOf = (path: string): readonly Node[] => {
+  let nodes = known.get(path);
+  if (!nodes) {
+    const found: Node[] = [];
+    walk(treeOf(path), (node) => found.push(node));
+    known.set(path, (nodes = found));
+  }
+  return nodes;
+};
 
 /** Whether an import or a re-export is gone when the types are. */
 const isOfTypes = (node: Node): boolean => {
@@ -54,19 +64,21 @@ const isOfTypes = (node: Node): boolean => {
     (Array.isArray(specifiers) && specifiers.length > 0 && specifiers.every((each) => kindOf(each as Node) === 'type'))
   );
 };
+const importing = new Map<string, readonly Node[]>();
 /** Specifiers of static and dynamic imports and re-exports; those of types too, unless only what runs is asked for. */
 const importsOf = (path: string, { atRunTime = false } = {}): string[] => {
+  let nodes = importing.get(path);
+  if (!nodes)
+    importing.set(
+      path,
+      (nodes = nodesOf(path).filter(({ type }) => /^(Import|Export(Named|All))(Declaration|Expression)$/.test(type))),
+    );
   const found: string[] = [];
-  walk(trees.get(path)!, (node) => {
+  for (const node of nodes) {
     const source = node['source'];
-    if (
-      /^(Import|Export(Named|All))(Declaration|Expression)$/.test(node.type) &&
-      isNode(source) &&
-      typeof source['value'] === 'string' &&
-      !(atRunTime && isOfTypes(node))
-    )
+    if (isNode(source) && typeof source['value'] === 'string' && !(atRunTime && isOfTypes(node)))
       found.push(source['value']);
-  });
+  }
   return found;
 };
 
@@ -277,10 +289,10 @@ describe('code', () => {
     paths.flatMap((path) => {
       const text = textOf(path);
       const found: string[] = [];
-      walk(trees.get(path)!, (node) => {
+      for (const node of nodesOf(path)) {
         const breach = find(node, text);
         if (breach) found.push(`${path}:${text.slice(0, node.start).split('\n').length}: ${breach}`);
-      });
+      }
       return found;
     });
 
@@ -404,10 +416,10 @@ describe('machines', () => {
   test('every invoke has onDone and onError', () => {
     const breaches: string[] = [];
     for (const path of sources.filter((p) => p.endsWith('.machine.ts'))) {
-      walk(trees.get(path)!, (node) => {
+      for (const node of nodesOf(path)) {
         const key = node['key'];
         const value = node['value'];
-        if (node.type !== 'Property' || !isNode(key) || key['name'] !== 'invoke' || !isNode(value)) return;
+        if (node.type !== 'Property' || !isNode(key) || key['name'] !== 'invoke' || !isNode(value)) continue;
         const invokes = value.type === 'ArrayExpression' ? (value['elements'] as Node[]) : [value];
         for (const invoke of invokes) {
           const names = ((invoke['properties'] as Node[] | undefined) ?? []).map((p) =>
@@ -416,7 +428,7 @@ describe('machines', () => {
           if (!names.includes('onDone') || !names.includes('onError'))
             breaches.push(`${path}: ${textOf(path).slice(0, invoke.start).split('\n').length}`);
         }
-      });
+      }
     }
     expect(breaches).toEqual([]);
   });
