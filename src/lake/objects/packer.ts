@@ -10,12 +10,17 @@ import { type Pack, encodePack } from './packs.ts';
 import type { PoolFace } from '../pool/pool.ts';
 import { idBuffer } from '../ksuid.ts';
 import { pairKey } from '../tables/rows.ts';
+import { inlineBytesMax } from './format.ts';
 import { objectMeta } from '../commits/snapshot.ts';
 
 /** Objects and bytes of a pack. With so many its body is small enough to be inline, as a rule. */
 const packObjectsMax = 1024;
 const packRowsMax = 4096;
 const packBytesMax = 1 << 20;
+/** Bytes that a pack is to have: somewhat less than fit, since rows differ. */
+const packBytesAimed = inlineBytesMax * (7 / 8);
+/** So many of the objects that are waited for are worth a pack where more do not fit. */
+const smallestPart = 1 / 4;
 /** Larger objects are no trouble to a scan. */
 const objectBytesMax = 8 << 10;
 /**
@@ -44,6 +49,8 @@ export class Packer {
   private readonly waiting = new Map<PoolFace, Set<string>>();
   /** Small objects that were added to a branch since it was looked at; what is counted goes with its pool. */
   private readonly added = new WeakMap<PoolFace, Map<string, number>>();
+  /** Bytes of objects that fit into a pack, by what those before came to. */
+  private readonly fitting = new WeakMap<PoolFace, number>();
   private running: Promise<void> | undefined;
 
   constructor(host: PackerHost) {
@@ -96,7 +103,7 @@ export class Packer {
     if (tip === undefined || store.deleted) return;
     const { snapshot, list } = await face.open(tip);
     try {
-      for (const run of this.runsOf(store.packs.loose(list, isSmall))) {
+      for (const run of this.runsOf(face, store.packs.loose(list, isSmall))) {
         if (this.host.closing() || store.deleted) return;
         await this.pack(face, run);
         await later(1);
@@ -109,14 +116,16 @@ export class Packer {
   }
 
   /** Small objects that are in no pack, in the order of the list: a pack's worth each. Few are left for later. */
-  private *runsOf(loose: Iterable<ObjectEntry>): Generator<readonly ObjectEntry[]> {
+  private *runsOf(face: PoolFace, loose: Iterable<ObjectEntry>): Generator<readonly ObjectEntry[]> {
     const { objectsMin } = this.host.options;
     let run: ObjectEntry[] = [];
     let rows = 0;
     let bytes = 0;
     for (const entry of loose) {
-      if (run.length === packObjectsMax || rows + entry.count > packRowsMax || bytes + entry.size > packBytesMax) {
-        if (run.length >= objectsMin) yield run;
+      const after = bytes + entry.size;
+      const isFit = run.length >= objectsMin * smallestPart && after > (this.fitting.get(face) ?? packBytesMax);
+      if (isFit || run.length === packObjectsMax || rows + entry.count > packRowsMax || after > packBytesMax) {
+        if (isFit || run.length >= objectsMin) yield run;
         run = [];
         rows = bytes = 0;
       }
@@ -127,7 +136,8 @@ export class Packer {
     if (run.length >= objectsMin) yield run;
   }
 
-  private async pack(face: PoolFace, run: readonly ObjectEntry[]): Promise<void> {
+  /** `isWhole`: it is no part of one that did not fit. */
+  private async pack(face: PoolFace, run: readonly ObjectEntry[], isWhole = true): Promise<void> {
     const { store } = face;
     const members = run.map((e) => e.id);
     const objects: ObjectMeta[] = [];
@@ -136,14 +146,21 @@ export class Packer {
       if (i % bodiesPerTurn === bodiesPerTurn - 1) await nextTurn();
     }
     const { adds } = await this.host.options.prepare(objects, store.config);
+    const packed = sum(adds, ({ size }) => size);
+    if (isWhole) this.noteSize(face, { objects: sum(run, ({ size }) => size), packed });
     const [made] = adds;
     if (adds.length !== 1 || !made?.inline) {
-      // Too much for one inline body: halves may fit.
+      // Too much for one inline body: parts may fit.
       for (const { id, inline } of adds) if (!inline) await this.host.deleteFile(id);
-      const half = run.length >> 1;
-      if (half < 2 || half < this.host.options.objectsMin / 4) return;
-      await this.pack(face, run.slice(0, half));
-      await this.pack(face, run.slice(half));
+      const parts = Math.max(2, Math.ceil(packed / packBytesAimed));
+      const length = Math.ceil(run.length / parts);
+      if (length < 2 || length < this.host.options.objectsMin * smallestPart) {
+        // More of them may compress better than these.
+        this.fitting.delete(face);
+        return;
+      }
+      for (let start = 0; start < run.length; start += length)
+        await this.pack(face, run.slice(start, start + length), false);
       return;
     }
     const pack: Pack = { entry: entryOf(made, run[0]), members };
@@ -163,7 +180,17 @@ export class Packer {
     }
     store.packs.add(pack);
   }
+  /** The next pack is to be as large as fits, at once: to find out by trying takes the same work twice or more. */
+  private noteSize(face: PoolFace, { objects, packed }: { readonly objects: number; readonly packed: number }): void {
+    const fits = Math.min(packBytesMax, objects * (packBytesAimed / packed));
+    const before = this.fitting.get(face) ?? packBytesMax;
+    // Of fewer objects it says how much they take by themselves, not what more of them would.
+    if (packed >= packBytesAimed || fits > before || objects > before / 2) this.fitting.set(face, fits);
+  }
 }
+
+const sum = <T>(all: readonly T[], bytesOf: (one: T) => number): number =>
+  all.reduce((bytes, one) => bytes + bytesOf(one), 0);
 
 const isSmall = ({ inTable, vector, size }: ObjectEntry): boolean => inTable && !vector && size <= objectBytesMax;
 

@@ -1,8 +1,10 @@
 /** Packs of small objects: the same answers as without them, whatever was done to the objects since. */
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../../src/lake/ksuid.ts';
-import type { Id, Lake } from '../../../src/lake/lake.types.ts';
+import type { Id, Lake, PackOptions } from '../../../src/lake/lake.types.ts';
+import { ObjectCutter } from '../../../src/lake/objects/cutter.ts';
 import { type ObjectEntry, ObjectList } from '../../../src/lake/objects/list.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { PackIndex } from '../../../src/lake/objects/packs.ts';
@@ -10,6 +12,7 @@ import type { PoolFace } from '../../../src/lake/pool/pool.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
+import { runSmallLoad } from '../../../src/workers/load/small.ts';
 import { scriptArguments } from '../../support/script.ts';
 import { startService, type TestService } from '../../support/server.ts';
 import { bound, openTestLake, temporaryDirectory } from './support.ts';
@@ -200,6 +203,48 @@ describe('packs', () => {
     await service.ask('DELETE', '/pool/p', {});
     await expect.poll(rows, { timeout: 20_000 }).toBe(0);
     await service.close();
+  });
+
+  test('objects of which few fit into a pack are put together once, not to find out how many fit', {
+    timeout: 120_000,
+  }, async () => {
+    const directory = await temporaryDirectory();
+    const objects = openObjects(directory);
+    const keys = [['k']];
+    const order = 'asc' as const;
+    let prepared = 0;
+    const prepare: PackOptions['prepare'] = async (small) => {
+      prepared += small.length;
+      const cutter = new ObjectCutter({ keys, order }, objects, 1 << 20);
+      cutter.expect(small.length, 7000);
+      const source = { keys, order, objects, page: () => ({ objects: small }) };
+      for await (const batch of scanObjects(source, { ordered: true })) cutter.add(batch);
+      return { adds: (await cutter.finish()).objects };
+    };
+    const lake = await openTestLake({ directory, objects, packs: { objectsMin: 16, prepare } });
+    const { pool } = await lake.createPool({ name: 'p', keys });
+    const { store } = (lake as unknown as { face(name: string): PoolFace }).face('p');
+    const perRound = 140;
+    const work: number[] = [];
+    for (let round = 1; round <= 3; round++) {
+      prepared = 0;
+      for (let i = 0; i < perRound; i++) {
+        // Nothing of it can be compressed, and some eight fit into a pack.
+        const body = Buffer.from(JSON.stringify({ k: round * perRound + i, text: randomBytes(3500).toString('hex') }));
+        const form = { pool: { keys, order, threshold: 1 << 20 }, format: 'sup' as const, body };
+        await lake.pool('p').load('main', (await runSmallLoad(form, { objects, readLimits: {} })).objects);
+      }
+      const loose = async (): Promise<number> => {
+        const snapshot = await lake.openSnapshot(pool.name, 'main');
+        const page = snapshot.page({ limit: 10_000, packs: true });
+        snapshot.release();
+        return page.objects.length - store.packs.size;
+      };
+      await expect.poll(loose, { timeout: 20_000 }).toBeLessThan(16 + 16);
+      work.push(prepared / perRound);
+    }
+    expect(Math.max(...work.slice(1))).toBeLessThan(1.5);
+    expect((await keysOf(lake, true)).keys).toEqual((await keysOf(lake, false)).keys);
   });
 
   test('what is left to pack is looked for where something was left, or is new', async () => {
