@@ -131,6 +131,17 @@ describe('as bags', () => {
     },
   );
 
+  test('so do those that have no identity, beside records that have one', async () => {
+    const repo = new Repo();
+    await repo.begin('{id:1,v:1} {id:2,v:1} {v:0}', [['id']]);
+    const loaded = await repo.load('trial', '{v:7} {id:7,v:7}');
+    await done('POST', `${repo.path('main')}/pick/${loaded}`);
+    await done('POST', `${repo.path('main')}/update`, { where: 'id==1', put: 'a:=1' });
+    await done('POST', `${repo.path('trial')}/update`, { where: 'id==1', put: 'b:=2' });
+    expect((await repo.merge('?fields=T')).status).toBe(200);
+    expect(await repo.rows()).toEqual(['{id:1,v:1,a:1,b:2}', '{id:2,v:1}', '{id:7,v:7}', '{v:0}', '{v:7}']);
+  });
+
   test('copies: additions are summed, of removals the larger counts', async () => {
     const repo = new Repo();
     await repo.begin('{id:1} {id:1} {id:1} {id:2} {id:5}');

@@ -2,7 +2,7 @@
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../ksuid.ts';
 import type { Combination, Diff, Id, RecordSides } from '../lake.types.ts';
-import { ObjectList, difference } from '../objects/list.ts';
+import { type ObjectEntry, ObjectList, difference } from '../objects/list.ts';
 import type { PoolStore } from '../pool/store.ts';
 import { sidesOfDiff } from './diff.ts';
 import { type ThreeWay, sidesOfMerge } from './merge.ts';
@@ -127,15 +127,18 @@ const withoutCommon = (own: Difference, other: Difference): readonly [own: Diffe
 type Difference = ReturnType<typeof difference>;
 
 /**
- * Whether objects that our side got while records were compared have rows in common, perhaps, with what the other side
- * added or took away: those would be there twice, or stay.
+ * Whether no record of these objects, which our side got while records were compared, can be one of the base or of the
+ * other side too, as it is with those that are loaded.
  */
-export const concern = async (store: PoolStore, ids: readonly Id[], combination: Combination): Promise<boolean> => {
+export const areNew = async (
+  store: PoolStore,
+  combination: Combination,
+  objects: readonly ObjectEntry[],
+): Promise<boolean> => {
+  if ((await store.lineage.relatives(objects.map(({ id }) => id))).size > 0) return false;
   const { base, theirs } = await threeWay(store, combination);
-  const { adds, removes } = difference(base, await store.list(theirs));
-  const changed = await store.lineage.origins([...adds, ...removes].map(({ id }) => id));
-  for (const id of await store.lineage.origins(ids)) if (changed.has(id)) return true;
-  return false;
+  const theirList = await store.list(theirs);
+  return !objects.some((entry) => base.has(entry) || theirList.has(entry));
 };
 
 /** Whether both sides added objects that come from one which the base has not. */

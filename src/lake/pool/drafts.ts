@@ -21,7 +21,7 @@ import {
   vectorsMessage,
 } from '../commits/messages.ts';
 import { preparePick } from '../commits/pick.ts';
-import { branchOf, concern } from '../commits/records.ts';
+import { areNew, branchOf } from '../commits/records.ts';
 import { prepareRevert } from '../commits/revert.ts';
 import { difference, type ObjectEntry, type ObjectList } from '../objects/list.ts';
 import type { NewCommit, PoolStore } from './store.ts';
@@ -210,11 +210,10 @@ const checkSides = async (
   const { adds, removes } = difference(await store.list(ours), await store.list(tip));
   if (removes.length > 0) throw new Overtaken(removes.map(({ id }) => id));
   if (adds.length === 0) return;
-  const added = adds.map(({ id }) => id);
   const isBeside = store.config.identity
     ? isFirstKey(store) && keys && adds.every((e) => isOutside(e, keys))
-    : !(await concern(store, added, combination));
-  if (!isBeside) throw new Overtaken(added);
+    : await areNew(store, combination, adds);
+  if (!isBeside) throw new Overtaken(adds.map(({ id }) => id));
 };
 /** Records of one identity have one first key. */
 const isFirstKey = ({ config }: PoolStore): boolean =>

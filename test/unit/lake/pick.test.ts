@@ -61,26 +61,30 @@ test('by an identity what is written meanwhile is looked at, unless it lies else
   expect(attempts).toBe(9);
 });
 
-test('without an identity only what comes from the same objects is looked at again', async () => {
+test('without an identity what is loaded meanwhile is beside it, but not what the other side or the base has', async () => {
   const lake = await openTestLake();
   const pool = await newPool(lake);
-  const [one, two, three, other] = [inlineObject(1), inlineObject(2), inlineObject(3), inlineObject(9)];
+  const [one, five, six] = [inlineObject(1), inlineObject(5), inlineObject(6)];
   await pool.load('main', [one]);
+  const { commit: loadedSix } = await pool.load('main', [six]);
   await pool.createBranch('kid', pool.branch('main').commit);
-  await pool.deleteWhere('main', async () => ({ removes: [one.id], adds: [two] }));
-  const { commit } = await pool.load('kid', [other]);
-  await pool.deleteWhere('kid', async () => ({ removes: [one.id], adds: [three] }));
-  /** How often records are compared for a merge beside whose first time something is done to `main`. */
-  const merged = async (beside: () => Promise<unknown>): Promise<number> => {
-    let attempts = 0;
+  await pool.deleteObjects('main', [six.id]);
+  await pool.deleteWhere('main', async () => ({ removes: [one.id], adds: [inlineObject(3)] }));
+  await pool.deleteWhere('kid', async () => ({ removes: [one.id], adds: [inlineObject(2)] }));
+  const { commit: loadedFive } = await pool.load('kid', [five]);
+  const pick = (commit: string | undefined) =>
+    ({ kind: 'pick', branch: 'main', ...pool.picked(`0x${commit}`) }) as const;
+  const attempts = async (meanwhile: () => Promise<unknown>): Promise<number> => {
+    const before = pool.branch('main').commit;
+    let count = 0;
     await pool.combine({ kind: 'merge', target: 'main', child: 'kid' }, {}, async () => {
-      if (attempts++ === 0) await beside();
+      if (++count === 1) await meanwhile();
       return { ...nothingDone, isApart: false };
     });
-    return attempts;
+    await pool.reset('main', `0x${before}`);
+    return count;
   };
-  const tip = pool.branch('main').commit;
-  expect(await merged(() => pool.load('main', [inlineObject(5)]))).toBe(1);
-  await pool.reset('main', tip);
-  expect(await merged(() => pool.combine({ kind: 'pick', branch: 'main', ...pool.picked(`0x${commit}`) }))).toBe(2);
+  expect(await attempts(() => pool.load('main', [inlineObject(9)]))).toBe(1);
+  expect(await attempts(() => pool.combine(pick(loadedSix)))).toBe(2);
+  expect(await attempts(() => pool.combine(pick(loadedFive)))).toBe(2);
 });
