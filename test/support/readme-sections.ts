@@ -21,6 +21,7 @@ import { sqlTable } from '../../src/query/reference/sql.ts';
 import type { Need } from '../../src/http/access/access.ts';
 import { metricRows } from '../../src/http/metrics.ts';
 import { routes } from '../../src/http/routes/routes.ts';
+import { besideDuckdb } from './beside-duckdb.ts';
 import { readTotals } from '../campaign/campaign.ts';
 import { engineRows, type ReadPlace } from '../../visualize/console/pool/engines.ts';
 import { totalsTable } from '../campaign/totals-table.ts';
@@ -32,6 +33,11 @@ const code = (text: string): string =>
     : text.includes('|') || text.includes('`')
       ? `<code>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('|', '&#124;')}</code>`
       : `\`${text}\``;
+/** Rows of DuckDB: a value alone as it is. */
+const shownRows = (json: string): string => {
+  const rows = JSON.parse(json) as readonly (readonly unknown[])[];
+  return JSON.stringify(rows.length === 1 && rows[0].length === 1 ? rows[0][0] : rows);
+};
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [`| ${head.join(' | ')} |`, `|${head.map(() => '---|').join('')}`, ...rows.map((r) => `| ${r.join(' | ')} |`)].join(
     '\n',
@@ -182,6 +188,17 @@ export const sections: Readonly<Record<string, () => string>> = {
     table(
       ['Code', 'Status', 'Kind', 'Text'],
       Object.entries(errorTable).map(([name, row]) => [code(name), String(row.status), row.kind, cell(code(row.text))]),
+    ),
+  'beside-duckdb': () =>
+    table(
+      ['Here', 'Why', 'Example', 'Our answer', "DuckDB's"],
+      besideDuckdb.map(({ what, why, query, ours, duckdb }) => [
+        cell(what),
+        cell(why),
+        cell(code(query)),
+        cell(code(ours.trim())),
+        cell(code(shownRows(duckdb))),
+      ]),
     ),
   operators: () => helpTable(operatorTable),
   sql: () =>
