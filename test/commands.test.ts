@@ -1,5 +1,5 @@
 /** The `lake` command as a person types it: what it prints, where it writes, how it ends. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { spawnSync } from 'node:child_process';
 import {
   closeSync,
@@ -22,6 +22,7 @@ import { parquetMetadata } from 'hyparquet';
 import { mapRow } from '../src/commands/help.ts';
 import { queryCommand } from '../src/commands/query.ts';
 import { program, startBuiltService } from './support/built-service.ts';
+import { mayMount, mountSmallDisk } from './support/small-disk.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-commands-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -369,6 +370,42 @@ describe('lake load and lake fsck', () => {
       err: expect.stringMatching(/nothing cannot be opened: there is no lake here/) as string,
     });
     expect(existsSync(join(folder, 'nothing'))).toBe(false);
+  });
+  test.skipIf(!mayMount())('a key whose text cannot be written is none', () => {
+    const disk = mountSmallDisk('4k');
+    onTestFinished(disk.remove);
+    const out = join(disk.folder, 'out');
+    writeFileSync(out, Buffer.alloc(4096));
+    const directory = join(folder, 'unseen');
+    const add = spawnSync(
+      'sh',
+      [
+        '-c',
+        '"$0" "$@" >> "$OUT"',
+        process.execPath,
+        program,
+        'key',
+        'add',
+        '-lake',
+        directory,
+        '-role',
+        'admin',
+        'me',
+      ],
+      { encoding: 'utf8', env: { ...process.env, OUT: out } },
+    );
+    expect([add.status, add.stderr]).toEqual([
+      1,
+      'This is shown once and kept nowhere:\nstandard output: no space left on the disk (ENOSPC, write)\n',
+    ]);
+    expect(lake(['key', 'list', '-lake', directory])).toEqual({ status: 0, out: '', err: '' });
+    writeFileSync(join(directory, 'keys.json.new'), '');
+    expect(lake(['key', 'add', '-lake', directory, '-role', 'admin', 'me'])).toMatchObject({
+      status: 1,
+      err: expect.stringMatching(
+        /\nthe key above is none, it could not be kept: .*another command is changing/,
+      ) as string,
+    });
   });
   test('damaged keys: the start names the file and what to do, fsck finds them, a repair moves them away', () => {
     const directory = join(folder, 'guarded');

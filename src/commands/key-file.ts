@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf, pathlessMessageOf } from '../errors.ts';
 import type { KeyRecord, KeyRing } from '../http/access/keys.ts';
 import { parseGrant } from '../http/access/roles.ts';
 import { fileStamp } from '../http/connections/listeners.ts';
@@ -43,8 +44,12 @@ const keysIn = (directory: string): readonly KeyRecord[] | string => {
   try {
     text = readFileSync(pathIn(directory), 'utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' ? [] : message;
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return [];
+    // Whoever may not read it knows nothing against it.
+    if (code === 'EACCES' || code === 'EPERM')
+      throw new Error(`keys of the lake: ${messageOf(error)}`, { cause: error });
+    return path === undefined ? messageOf(error) : pathlessMessageOf(error);
   }
   const { keys, sha256 } = parsed(text);
   if (!Array.isArray(keys) || !keys.every(isRecord)) return 'not a list of keys';

@@ -1,5 +1,6 @@
 /** `lake key add | list | revoke`: the API keys of a lake. A service that has it open follows within a second. */
 import { existsSync } from 'node:fs';
+import { messageOf } from '../errors.ts';
 import { optionsText } from '../config/help.ts';
 import { ConfigError, parseOptions } from '../config/options.ts';
 import { keyOptions } from '../config/tables.ts';
@@ -34,9 +35,14 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
       makeFolder(directory);
       const ttlMs = values['ttl'] as number;
       const key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
-      changeKeys(directory, (keys) => [...keys, key.record]);
       io.complain('This is shown once and kept nowhere:\n');
+      // Before it counts: where it cannot be written nobody has seen it.
       await print(key.text);
+      try {
+        changeKeys(directory, (keys) => [...keys, key.record]);
+      } catch (cause) {
+        throw new Error(`the key above is none, it could not be kept: ${messageOf(cause)}`, { cause });
+      }
       return 0;
     }
     case 'list':

@@ -143,6 +143,14 @@ test('so are files that options name', async () => {
     `1: -tls.cert: ${noRights(other, 'open')}\n`,
   );
   expect(run('serve', '-config', other)).toBe(`2: -config ${noRights(other, 'open')}\n`);
+  const keys = join(lake, 'keys.json');
+  expect(run('key', 'add', '-lake', lake, '-role', 'admin', 'me')).toMatch(/^\S+\n$/);
+  forbid(keys);
+  const refused = `1: keys of the lake: ${noRights(keys, 'open')}\n`;
+  expect(run('serve', ...listen, '-auth.keys')).toBe(refused);
+  expect(run('fsck', '-lake', lake)).toBe(refused);
+  permit(keys);
+  expect(run('key', 'list', '-lake', lake)).toContain('me');
   expect(run('replay', other)).toBe(`1: ${noRights(other, 'open')}\n`);
 }, 240_000);
 
