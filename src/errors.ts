@@ -86,6 +86,9 @@ export const errorTable = {
   'merge-records': conflict(
     'error merging "{child}" into "{target}": records in conflict, since both sides changed them: {count}',
   ),
+  'records-vacuumed': conflict(
+    '{fault}; their records cannot be compared, since data objects of the common state before were vacuumed: {objects}',
+  ),
   'revert-records': conflict(
     'commit {id} cannot be reverted: records in conflict, since they were changed again: {count}',
   ),

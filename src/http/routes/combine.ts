@@ -135,7 +135,7 @@ export const combineRoutes: readonly Route[] = [
     examples: settleExample,
     takes: commitHeaders,
     answers: { 200: committedOrTold('The commit.') },
-    errors: [...combineErrors, 'merge-empty', 'merge-conflict', 'merge-records'],
+    errors: [...combineErrors, 'merge-empty', 'merge-conflict', 'merge-records', 'records-vacuumed'],
     handler: (call) => {
       const { pool, branch, child } = call.params;
       return combined(call, call.service.lake.pool(pool), { kind: 'merge', target: branch, child });
@@ -165,6 +165,7 @@ export const combineRoutes: readonly Route[] = [
       'revert-rewritten',
       'revert-vacuumed',
       'revert-records',
+      'records-vacuumed',
     ],
     handler: (call) => {
       const { pool: name, branch, commit } = call.params;
@@ -194,7 +195,15 @@ export const combineRoutes: readonly Route[] = [
     examples: settleExample,
     takes: commitHeaders,
     answers: { 200: committedOrTold('The commit.') },
-    errors: [...combineErrors, 'pick-range', 'pick-empty', 'pick-conflict', 'pick-vacuumed', 'pick-records'],
+    errors: [
+      ...combineErrors,
+      'pick-range',
+      'pick-empty',
+      'pick-conflict',
+      'pick-vacuumed',
+      'pick-records',
+      'records-vacuumed',
+    ],
     handler: (call) => {
       const { pool: name, branch, commit } = call.params;
       const pool = call.service.lake.pool(name);

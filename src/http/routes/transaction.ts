@@ -230,6 +230,7 @@ export const transactionRoutes: readonly Route[] = [
       'merge-empty',
       'merge-conflict',
       'merge-records',
+      'records-vacuumed',
     ],
     handler: async (call) => {
       const { request, reply, response, audit } = call;

@@ -201,7 +201,8 @@ export const previewCombined = async (
     return previewOfRecords(tip, combination, prepared, found);
   } catch (error) {
     if (error === found.fault) return byObjects();
-    throw error;
+    if (!(error instanceof LakeError && error.code === 'records-vacuumed')) throw error;
+    return { ...(await byObjects()), refusal: error.message };
   }
 };
 const previewOfRecords = (tip: Id, combination: Combination, prepared: RecordsPrepared, found: ThreeWay): Preview => {

@@ -33,6 +33,27 @@ test('objects that were vacuumed do not come back', async () => {
   expect((await pool.previewCombined(combination)).refusal).toContain('were vacuumed: ');
 });
 
+test('a conflict of objects whose records cannot be compared says that a vacuum is why', async () => {
+  const lake = await openTestLake();
+  const pool = await newPool(lake);
+  const before = inlineObject(1);
+  await pool.load('main', [before]);
+  await pool.createBranch('kid', pool.branch('main').commit);
+  for (const [branch, key] of [
+    ['kid', 2],
+    ['main', 3],
+  ] as const)
+    await pool.deleteWhere(branch, async () => ({ removes: [before.id], adds: [inlineObject(key)] }));
+  await pool.vacuum('main', { dryRun: false });
+  const prepare = (): never => expect.unreachable('nothing to compare');
+  const combination = { kind: 'merge', target: 'main', child: 'kid' } as const;
+  const text = expect.stringMatching(
+    /^error merging "kid" into "main": both changed .*; their records cannot be compared, since data objects of the common state before were vacuumed: \w{27}$/,
+  ) as string;
+  expect(await failure(pool.combine(combination, {}, prepare))).toMatchObject({ code: 'records-vacuumed', text });
+  expect((await pool.previewCombined(combination, { prepare })).refusal).toEqual(text);
+});
+
 const nothingDone = { removes: [], adds: [], removed: 0, added: 1, conflicts: 0, told: '', settled: 0 };
 
 test('by an identity what is written meanwhile is looked at, unless it lies elsewhere', async () => {
