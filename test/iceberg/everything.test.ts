@@ -75,23 +75,29 @@ afterAll(async () => {
 const mappings = ['typed', 'variant'] as const satisfies readonly Mapping[];
 const tableOf = (name: string, mapping: Mapping): string => (mapping === 'typed' ? name : `${name}-variant`);
 
-/** What an engine gives of each table of a mapping. */
-const whole = async (
-  engine: Engine | 'pyarrow',
-  mapping: Mapping,
-): Promise<Readonly<Record<string, Columns | string>>> => {
+const mappingsOf = (engine: Engine | 'pyarrow'): readonly Mapping[] =>
+  engine === 'pyarrow' || engines[engine].variants ? mappings : ['typed'];
+const given = new Map<Engine | 'pyarrow', Promise<Readonly<Record<string, Columns | string>>>>();
+/** What an engine gives of each table of all mappings that it reads: it starts once. */
+const whole = (engine: Engine | 'pyarrow'): Promise<Readonly<Record<string, Columns | string>>> => {
+  let found = given.get(engine);
+  if (!found) given.set(engine, (found = read(engine)));
+  return found;
+};
+const read = async (engine: Engine | 'pyarrow'): Promise<Readonly<Record<string, Columns | string>>> => {
   const cases = Object.fromEntries(
-    pieces.map(({ pool }) => {
-      const own = tableOf(pool, mapping);
-      const table = escapedName(own);
-      const { rows = 0, columns } = told.get(own) ?? {};
-      const variants = [...(columns ?? [])].filter(([, type]) => type.includes('variant')).map(([column]) => column);
-      return [own, { warehouse: 'lake', table, whole: true, rows, variants }];
-    }),
+    mappingsOf(engine).flatMap((mapping) =>
+      pieces.map(({ pool }) => {
+        const own = tableOf(pool, mapping);
+        const table = escapedName(own);
+        const { rows = 0, columns } = told.get(own) ?? {};
+        const variants = [...(columns ?? [])].filter(([, type]) => type.includes('variant')).map(([column]) => column);
+        return [own, { warehouse: 'lake', table, whole: true, rows, variants }];
+      }),
+    ),
   );
   return (await readBy(engine, { url: service.url, key }, cases)) as Readonly<Record<string, Columns | string>>;
 };
-const files: Partial<Record<Mapping, ReturnType<typeof whole>>> = {};
 
 /** Whether an engine has what is null as a value: a list or a map that is not there is an empty one. */
 const hasNone = (engine: Engine, type: string): boolean =>
@@ -100,13 +106,13 @@ const hasNone = (engine: Engine, type: string): boolean =>
     : engine === 'pyiceberg' && /^(?:list|map)<.*struct/.test(type);
 
 describe.each(mappings)('an engine reads all that there is: mapping %s', (mapping) => {
-  for (const engine of (Object.keys(engines) as Engine[]).filter((one) => mapping === 'typed' || engines[one].variants))
+  for (const engine of (Object.keys(engines) as Engine[]).filter((one) => mappingsOf(one).includes(mapping)))
     test.skipIf(lacks(engine))(
       engines[engine].name,
       { timeout: isWhole || engines[engine].isJava ? 1_800_000 : 240_000 },
       async () => {
-        const wanted = await (files[mapping] ??= whole('pyarrow', mapping));
-        const found = await whole(engine, mapping);
+        const wanted = await whole('pyarrow');
+        const found = await whole(engine);
         const faults: string[] = [];
         for (const { pool: name } of pieces) {
           const pool = tableOf(name, mapping);
