@@ -134,6 +134,9 @@ test('folders with Hive names give fields; what is no number is a text', async (
   put('hive/year=2024/month=11/b.csv', 'ts\n3');
   put('hive/year=2025/of%20it=x%2Fy/__c=__HIVE_DEFAULT_PARTITION__/c.sup', '{ts:4}');
   put('hive/d.json', '{"ts":5}');
+  // What Spark and Hive write beside the files of data.
+  for (const name of ['_SUCCESS', '_metadata', '_temporary/0/a.json', 'year=2024/_delta_log/00.json'])
+    put(`hive/${name}`, '');
   expect((await load('-hive', '-use', 'hive', 'hive')).status).toBe(0);
   expect(await service.query('from hive | sort ts')).toBe(
     [
@@ -159,6 +162,9 @@ test('folders with Hive names give fields; what is no number is a text', async (
       '{ts:10,n:null}',
       '',
     ].join('\n'),
+  );
+  expect((await load('-hive', '-use', 'hive', 'hive/year=2024/_delta_log')).status).toBe(
+    'hive/year=2024/_delta_log/00.json: no records in request',
   );
   put('hive/year=2024/month=05/a.json', '{"ts":');
   expect((await load('-hive', '-use', 'hive', 'hive/year=2024/month=05')).status).toMatch(

@@ -9,20 +9,23 @@ export type LoadInput =
   | { readonly kind: 'url'; readonly name: string }
   | { readonly kind: 'file'; readonly name: string; readonly path: string };
 
-/** The inputs in order, each once; files of folders and globs by their names. @throws Error for what is not there */
-export const inputsOf = (given: readonly string[], cwd: string): readonly LoadInput[] => {
+/**
+ * The inputs in order, each once; files of folders and globs by their names. `isHive`: of folders without what Hive and
+ * Spark keep for themselves. @throws Error for what is not there
+ */
+export const inputsOf = (given: readonly string[], cwd: string, isHive = false): readonly LoadInput[] => {
   const seen = new Set<string>();
-  return given.flatMap((name) => expanded(name, cwd)).filter(({ name }) => !seen.has(name) && seen.add(name));
+  return given.flatMap((name) => expanded(name, cwd, isHive)).filter(({ name }) => !seen.has(name) && seen.add(name));
 };
 
-const expanded = (name: string, cwd: string): readonly LoadInput[] => {
+const expanded = (name: string, cwd: string, isHive: boolean): readonly LoadInput[] => {
   if (name === '-') return [{ kind: 'stdin', name: 'standard input' }];
   if (/^https?:\/\//i.test(name)) return [{ kind: 'url', name }];
   const file = (found: string): LoadInput => ({ kind: 'file', name: found, path: resolvePath(cwd, found) });
   const path = resolvePath(cwd, name);
   if (existsSync(path)) {
     if (!statSync(path).isDirectory()) return [file(name)];
-    const all = filesUnder(name, cwd);
+    const all = filesUnder(name, cwd, isHive ? isOfHive : undefined);
     if (all.length === 0) throw new Error(`${name}: the folder has no files`);
     return all.map(file);
   }
@@ -74,13 +77,20 @@ const matcher = (part: string): ((name: string) => boolean) => {
   return (name) => expression.test(name);
 };
 
-/** All files below a folder; hidden ones, and those of hidden folders, are left out. */
-export const filesUnder = (folder: string, cwd: string): readonly string[] =>
+/** `_SUCCESS`, `_metadata`, `_temporary`; a folder that names a field may begin so (`_c=1`). */
+const isOfHive = (name: string): boolean => name.startsWith('_') && !name.includes('=');
+
+/** All files below a folder; hidden ones, and those of hidden folders, are left out, and those of which `isOut` is true. */
+export const filesUnder = (
+  folder: string,
+  cwd: string,
+  isOut: (name: string) => boolean = () => false,
+): readonly string[] =>
   entriesOf(resolvePath(cwd, folder))
-    .filter(({ name }) => !name.startsWith('.'))
+    .filter(({ name }) => !name.startsWith('.') && !isOut(name))
     .flatMap((entry): readonly string[] => {
       const path = join(folder, entry.name);
-      if (entry.isDirectory()) return filesUnder(path, cwd);
+      if (entry.isDirectory()) return filesUnder(path, cwd, isOut);
       return isFile(resolvePath(cwd, path)) ? [path] : [];
     });
 

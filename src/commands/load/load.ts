@@ -25,10 +25,10 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   if (values['hive'] === true && values['follow'] === true)
     throw new ConfigError('lake load: -hive and -follow exclude each other');
   if (values['dryrun'] === true)
-    return (await import('./dry-run.ts')).dryRun(target, inputsOf(rest, io.cwd), options, io);
+    return (await import('./dry-run.ts')).dryRun(target, inputsOf(rest, io.cwd, values['hive'] === true), options, io);
   if (target.pool === '') throw new ConfigError('lake load: -use POOL[@BRANCH] says where to load');
   if (values['follow'] === true) return (await import('./follow.ts')).follow(target, rest, options, io);
-  await sendAll(target, inputsOf(rest, io.cwd), options, io);
+  await sendAll(target, inputsOf(rest, io.cwd, values['hive'] === true), options, io);
   return 0;
 };
 
