@@ -159,6 +159,24 @@ describe('a file', () => {
     await expect.poll(has, soon).toEqual(numbers());
     expect(await next.end()).toBe(0);
   });
+  test('that was truncated within a line begins with the rest of it, a text, and is what it was from there', async () => {
+    write('a.log', 2);
+    const command = follow('a.log');
+    await expect.poll(has, soon).toEqual([0, 1]);
+    appendFileSync(at('a.log'), '{"n":-1,"half":');
+    copyFileSync(at('a.log'), at('a.log.1'));
+    truncateSync(at('a.log'));
+    appendFileSync(at('a.log'), '"a line"}\n');
+    write('a.log', 2);
+    await expect.poll(() => has('where kind(this)=="record" | sort n | values n'), soon).toEqual(numbers());
+    truncateSync(at('a.log'));
+    appendFileSync(at('a.log'), 'alone"}\n');
+    await expect.poll(() => has('where kind(this)!="record" | sort this'), soon).toEqual(['"a line"}', 'alone"}']);
+    write('a.log', 2);
+    await expect.poll(() => has('where kind(this)=="record" | sort n | values n'), soon).toEqual(numbers());
+    expect(await command.end()).toBe(0);
+    expect(command.said()).toContain('a.log: begins within a line, whose rest is loaded as a text\n');
+  });
 });
 
 test('a glob takes files that come, knows renamed ones again, and leaves copies in the making alone', async () => {

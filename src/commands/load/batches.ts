@@ -14,6 +14,12 @@ export const formatOfLines = async (bytes: Uint8Array): Promise<FormatName> => {
   for (const format of ['zeek', 'json'] as const) if (await reads(format, bytes)) return format;
   return 'line';
 };
+/** The first line where that alone keeps lines from being JSON: what is left of one whose beginning is elsewhere. */
+export const restOfLine = async (bytes: Uint8Array): Promise<Uint8Array | undefined> => {
+  const end = bytes.indexOf(0x0a) + 1;
+  const others = bytes.subarray(end);
+  return end > 0 && (others.length === 0 || (await reads('json', others))) ? bytes.subarray(0, end) : undefined;
+};
 const reads = async (format: 'json' | 'zeek', bytes: Uint8Array): Promise<boolean> => {
   if (bytes[0] !== (format === 'zeek' ? 0x23 : 0x7b)) return false;
   try {

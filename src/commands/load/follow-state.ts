@@ -26,6 +26,8 @@ export interface Place {
   readonly name: string;
   /** Empty: not known yet. */
   readonly format: FormatName | '';
+  /** What it was before it was truncated: its first line may be the rest of one. */
+  readonly before?: FormatName;
   readonly mark: Mark;
   readonly sending?: Sending;
   /** Since when it is not found, in milliseconds since 1970. */

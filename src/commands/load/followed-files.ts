@@ -4,9 +4,9 @@ import { type BigIntStats, readdirSync } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, join, resolve as resolvePath } from 'node:path';
 import { pathlessMessageOf } from '../../errors.ts';
-import { requestMediaType } from '../../formats/formats.ts';
+import { type FormatName, requestMediaType } from '../../formats/formats.ts';
 import type { CommandIo } from '../io.ts';
-import { type BatchLimits, formatOfLines, headerOf, isFollowed, linesFrom } from './batches.ts';
+import { type BatchLimits, formatOfLines, headerOf, isFollowed, linesFrom, restOfLine } from './batches.ts';
 import { type FollowState, knownBy, type Place } from './follow-state.ts';
 import { formatOfInput } from './inputs.ts';
 import { continues, markAt, markBehind, noMark, pathContinues, read } from './marks.ts';
@@ -168,7 +168,10 @@ export class FollowedFiles {
     // Any text may be in a file with such a name.
     const known = format === 'line' && this.#options.target.format === undefined ? '' : format;
     if (known !== '' && !isFollowed(known)) throw new Error(`${path}: ${known} cannot be followed, lines can`);
-    return { id: randomUUID(), inode, name: path, format: known, mark: noMark };
+    const place: Place = { id: randomUUID(), inode, name: path, format: known, mark: noMark };
+    const truncated = [...this.#options.state.places.values()].find((other) => other.inode === inode);
+    const before = truncated?.format === '' ? truncated.before : truncated?.format;
+    return known === '' && before === 'json' ? { ...place, before } : place;
   }
 
   /** A place whose file was not met: it was renamed or copied to beside where it was, or is gone. */
@@ -231,14 +234,14 @@ export class FollowedFiles {
     if (more <= 0 || (followed.size <= followed.withoutLine && !isLast)) return false;
     if (more < limits.bytes && now - followed.moreSince! < limits.waitMs && !isLast) return false;
     const name = place.format === '' ? 'line' : place.format;
-    const bytes = await linesFrom(file, mark.offset, limits, { format: name, isLast }).catch((problem: unknown) => {
+    const lines = await linesFrom(file, mark.offset, limits, { format: name, isLast }).catch((problem: unknown) => {
       throw problem instanceof Error ? new Error(`${place.name}: ${problem.message}`) : problem;
     });
-    if (bytes.length === 0) {
+    if (lines.length === 0) {
       followed.withoutLine = followed.size;
       return false;
     }
-    const format = place.format === '' ? await formatOfLines(bytes) : place.format;
+    const { bytes, format, kept } = await this.#formOf(place, lines);
     const sending = {
       mark: await markBehind(file, mark, bytes),
       path: target.path,
@@ -249,9 +252,22 @@ export class FollowedFiles {
       followed.writtenMs = NaN;
       return true;
     }
-    this.#keep(followed, { ...place, format, sending });
+    this.#keep(followed, { ...place, format: kept, sending });
     state.write();
     return this.#send(followed, bytes, sending);
+  }
+  /** The format of lines, that of the lines behind them where it is known by then, and as many of them as have it. */
+  async #formOf(
+    place: Place,
+    lines: Uint8Array,
+  ): Promise<{ readonly bytes: Uint8Array; readonly format: FormatName; readonly kept: Place['format'] }> {
+    if (place.format !== '') return { bytes: lines, format: place.format, kept: place.format };
+    const format = await formatOfLines(lines);
+    const mayBeRest = format === 'line' && place.before === 'json' && place.mark.offset === 0;
+    const rest = mayBeRest ? await restOfLine(lines) : undefined;
+    if (!rest) return { bytes: lines, format, kept: format };
+    this.#tell(place, 'begins within a line, whose rest is loaded as a text');
+    return { bytes: rest, format, kept: '' };
   }
   /** @throws Ended, Refused */
   async #send(followed: Followed, bytes: Uint8Array, sending: NonNullable<Place['sending']>): Promise<boolean> {
