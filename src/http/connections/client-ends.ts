@@ -47,11 +47,14 @@ const probe = (answer: ServerResponse, nextMs: number): void => {
 };
 
 /** A connection's last answer, to what never was a request of the framework's. */
-const plainAnswer = (status: string): string =>
-  `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Request-Id: ${newIdText()}\r\nConnection: close\r\nContent-Length: ${status.length}\r\n\r\n${status}`;
+const plainAnswer = (status: string, text = status): string =>
+  `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Request-Id: ${newIdText()}\r\nConnection: close\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 
 /** Answers what is no HTTP request, has headers beyond the limit, or ends in the middle of its body. */
-export const answerUnparsed = (error: { readonly code?: string }, socket: Socket | Duplex): void => {
+export const answerUnparsed = (
+  error: { readonly code?: string; readonly reason?: unknown },
+  socket: Socket | Duplex,
+): void => {
   const cut = (): void => {
     socket.destroy();
   };
@@ -69,7 +72,9 @@ export const answerUnparsed = (error: { readonly code?: string }, socket: Socket
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? '408 Request Timeout'
         : '400 Bad Request';
-  const text = plainAnswer(status);
+  // The parser's own words, of what is wrong with a request line or a header: the bytes are not in them.
+  const { reason } = error;
+  const text = plainAnswer(status, typeof reason === 'string' && reason !== '' ? `${status}: ${reason}` : status);
   if (error.code === 'HPE_INVALID_EOF_STATE') {
     // Nothing comes any more: no reset can overtake the answer.
     socket.end(text, cut);

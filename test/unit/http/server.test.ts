@@ -118,8 +118,14 @@ describe('requests that are none', () => {
   test('a path of 100,000 letters is looked up', async () => {
     expect((await service.ask('GET', `/pool/${'a'.repeat(100_000)}/branch/main`)).status).toBe(404);
   });
-  test('noise is a 400', async () => {
-    expect((await raw('nonsense\r\n\r\n')).startsWith('HTTP/1.1 400 Bad Request\r\n')).toBe(true);
+  test('noise is a 400 that says what is wrong', async () => {
+    const got = await raw('nonsense\r\n\r\n');
+    expect(got.startsWith('HTTP/1.1 400 Bad Request\r\n')).toBe(true);
+    expect(got).toMatch(/\r\n\r\n400 Bad Request: Invalid method encountered$/);
+    // A blank that was not escaped.
+    expect(await raw('GET /query?query=from p HTTP/1.1\r\nHost: localhost\r\n\r\n')).toMatch(
+      /\r\n\r\n400 Bad Request: Expected HTTP\/.*$/,
+    );
   });
 });
 
