@@ -140,7 +140,11 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'literal':
       return isSql(c) ? decimalLiteral(a, e) : literal(literalValue(a, e));
     case 'date':
-      return c.sql ? lowerSqlDate(a, e, faultOfTime) : c.alone ? stillDate(e, lowerDate(a, e)) : lowerDate(a, e);
+      return c.sql
+        ? lowerSqlDate(a, e, { faultOf: faultOfTime, advice: timeAdvice })
+        : c.alone
+          ? stillDate(e, lowerDate(a, e))
+          : lowerDate(a, e);
     case 'interval':
       return lowerInterval(a, e, c)!;
     case 'type-value':
@@ -265,12 +269,14 @@ const lowerDate = (a: Analysis, e: DateExpr): PlanExpr => {
   if (exact !== undefined && !fitsInt64(exact))
     return a.wrong(`${JSON.stringify(e.text)} is out of range: ${timesHeld}`, { start: e.textStart, end: e.end });
   return found.kind === 'literal' && found.value.type.kind === 'error'
-    ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end })
+    ? a.wrong(faultOfTime(e.text), { start: e.textStart, end: e.end }, timeAdvice)
     : found;
 };
 /** In VALUES, whose columns SELECT may see: what the query calls a date is known to be one. */
 const stillDate = (e: DateExpr, time: PlanExpr): PlanExpr =>
   e.type === 'date' ? castTo(time, { kind: 'date' }) : time;
+/** What to write instead of it. */
+const timeAdvice = "write '2024-01-31' or '2024-01-31 12:30:00', from 1677 to 2262";
 /** What is wrong with a text that is no time. */
 const faultOfTime = (text: string): string => {
   const m = /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?.*)?$/.exec(text);

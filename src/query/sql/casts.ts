@@ -173,7 +173,11 @@ export const besideFloat = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr)
 };
 
 /** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
-export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) => string): PlanExpr => {
+export const lowerSqlDate = (
+  a: Analysis,
+  e: DateExpr,
+  { faultOf, advice }: { readonly faultOf: (text: string) => string; readonly advice: string },
+): PlanExpr => {
   const cast = castTo(
     literal(stringValue(e.text)),
     e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 },
@@ -183,7 +187,7 @@ export const lowerSqlDate = (a: Analysis, e: DateExpr, faultOf: (text: string) =
     : a.wrong(
         faultOf(e.text),
         { start: e.textStart, end: e.end },
-        /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : undefined,
+        /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : advice,
       );
 };
 
@@ -226,6 +230,8 @@ const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
 const lacking: Readonly<Record<string, string>> = {
   timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
   money: 'write decimal(18,2)',
+  struct: 'name its fields: struct(a integer, b varchar)',
+  list: 'name the type of its elements: integer[]',
 };
 const familiar = [
   'time',

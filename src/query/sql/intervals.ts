@@ -113,7 +113,14 @@ const ofLiteral = (a: Analysis, e: IntervalExpr, c: ExprContext): Lowered => {
   return ofUnits(lowerExpr(a, e.amount, c), unit ?? intervalUnit('second')!);
 };
 const ofParts = (a: Analysis, { months, nanos }: Interval, place: Span): Lowered => {
-  if (!fitsInt64(nanos)) return { rest: a.wrong('an interval has at most 106751 days (292 years)', place) };
+  if (!fitsInt64(nanos))
+    return {
+      rest: a.wrong(
+        'an interval has at most 106751 days (292 years)',
+        place,
+        'write what is longer in months or years',
+      ),
+    };
   return {
     ...(months !== 0 && { months: literal(intValue(months)) }),
     ...((nanos !== 0n || months === 0) && { rest: duration(nanos) }),

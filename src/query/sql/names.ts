@@ -326,7 +326,11 @@ const unqualified = (clause: Clause, id: IdExpr, whole: IdExpr | DotExpr): PlanE
   const owners = ownersOf(tables, name);
   const shared = owners.find(({ table }) => table.using);
   if (shared) return column(clause, shared.table, shared.meant);
-  if (owners.length > 1) return a.wrong(`ambiguous unqualified column "${name}"`, whole);
+  if (owners.length > 1) {
+    const choices = owners.flatMap(({ table }) => (table.name === undefined ? [] : [`${table.name}.${name}`]));
+    const advice = choices.length === owners.length ? `write ${choices.join(' or ')}` : undefined;
+    return a.wrong(`ambiguous unqualified column "${name}"`, whole, advice);
+  }
   return owners[0] ? column(clause, owners[0].table, owners[0].meant) : 'none';
 };
 /**
