@@ -4,6 +4,7 @@
  */
 import { LakeError } from '../../errors.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import { distinctNames } from '../../vectors/field-names.ts';
 import { supText, supType } from '../../vectors/sup/print.ts';
 import { TextOut } from '../../vectors/text-out.ts';
 import { type RecordType, type Type, types } from '../../vectors/type.ts';
@@ -149,7 +150,9 @@ const headOf = (type: RecordType, data: readonly (Data | undefined)[]): Head => 
   const leaves = leafValues(type, data);
   const path = leaves.findIndex((l) => l.name === '_path' && (l.type === types.string || l.type.kind === 'union'));
   const columns = leaves.filter((_, i) => i !== path);
-  return { type, names: columns.map((c) => c.name), types: columns.map((c) => c.type), path };
+  // `a.b` and the field b of a are two columns.
+  const names = distinctNames(columns.map((c) => c.name));
+  return { type, names, types: columns.map((c) => c.type), path };
 };
 
 /** Whether all rows are of one type, so that one header holds for them. */

@@ -259,6 +259,11 @@ describe('Zeek', () => {
       (await convert(`#separator \\x09\n#fields\ta\n#types\ttime\n${text}\n`, { from: 'zeek', to: 'sup' })).error,
     ).toContain('strconv.ParseFloat');
   });
+  test('a field a.b beside a field b of a record a is a column of its own', async () => {
+    const { output } = await convert('{a:{b:1},"a.b":2,c:3}', { from: 'sup', to: 'zeek' });
+    expect(output.split('\n').slice(4)).toEqual(['#fields\ta.b\ta.b_1\tc', '#types\tint\tint\tint', '1\t2\t3', '']);
+    expect((await convert(output, { from: 'zeek', to: 'json' })).output).toBe('{"a":{"b":1,"b_1":2},"c":3}\n');
+  });
   test('a negative zero keeps its sign', async () => {
     expect((await convert('{a:-0.,b:0.}', { from: 'sup', to: 'zeek' })).output.split('\n').at(-2)).toBe('-0\t0');
   });
