@@ -69,7 +69,7 @@ import { routes } from './routes/routes.ts';
 import { Runs } from './runs.ts';
 import { StagedLoads } from './staged.ts';
 import { startSyslog, type SyslogServer } from './syslog/server.ts';
-import { addPages, isNoAsset, wantsPage } from './static-pages.ts';
+import { addPages, isNoAsset, rangeFaultOf, wantsPage } from './static-pages.ts';
 import type { Tracing } from './tracing/tracing.ts';
 import { queryParameters, targetOf } from './url.ts';
 
@@ -260,6 +260,8 @@ const buildApp = (options: ServerOptions): { readonly app: FastifyInstance; read
     logFailure(log, request, reply, error);
     const model = modelOf(request.originalUrl);
     if (model) return sendFault(reply, error, model);
+    const noRange = rangeFaultOf(request, reply, error);
+    if (noRange) return sendError(reply, noRange);
     if (isNoAsset(request, error)) return notFound(reply);
     const { refuse } = request.routeOptions.config as Partial<RouteConfig>;
     return refuse ? refuse(request, reply, error) : sendError(reply, error);

@@ -84,6 +84,15 @@ export const addPages = (app: FastifyInstance, folder: string = pagesFolder()): 
   app.decorate('pagesFolder', folder);
 };
 
+/** The error of a range that a page or an asset has nothing of, with the header that tells its size. */
+export const rangeFaultOf = (request: FastifyRequest, reply: FastifyReply, fault: unknown): LakeError | undefined => {
+  const { statusCode, headers } = fault as { readonly statusCode?: number; readonly headers?: Record<string, string> };
+  const sizes = statusCode === 416 ? headers?.['Content-Range'] : undefined;
+  if (sizes === undefined) return undefined;
+  reply.header('content-range', sizes);
+  return new LakeError('range-none', { range: request.headers.range ?? '', size: sizes.replace(/^.*\//, '') });
+};
+
 /**
  * Whether a fault is that of an address which is no asset's: one that leads out of their folder is told apart from the
  * others by nothing.

@@ -292,6 +292,14 @@ describe('the feed of a service', () => {
       'public, max-age=31536000, immutable',
       'nosniff',
     ]);
+    for (const [path, { length }] of [
+      ['/inspect', Buffer.from(page.body)],
+      [script!, Buffer.from(asset.body)],
+    ] as const) {
+      const beyond = await service.ask('GET', path, { headers: { range: 'bytes=99999999-' } });
+      expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${length}`]);
+      expect(beyond.body).toContain(`range bytes=99999999- is beyond the answer, which has ${length} bytes`);
+    }
     const missing = await service.ask('GET', '/assets/none.js');
     expect(missing).toMatchObject({ status: 404, body: '404 page not found\n' });
     expect(await service.ask('GET', '/assets/..%2f..%2fpackage.json')).toMatchObject({
