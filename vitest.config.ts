@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
   /test\/(exchanges|crash|scenarios\/\w+|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
-const projects = ['pages', 'own', 'shared'];
+const projects = ['pages', 'own', 'apart', 'shared'];
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -28,10 +28,16 @@ const alone = [
   // They look at memory, the collector, descriptors or threads.
   'test/unit/workers/{collector,page-returns}.test.ts',
   'test/unit/http/read-queries.test.ts',
-  // They load nothing of the service: other processes do the work, and some of them a lot of it.
+  'test/operations/open-files.test.ts',
+];
+/**
+ * They load little or nothing of the service: other processes do the work, and some of them a lot of it. They share
+ * processes that stay small: one of its own takes 0.6 s of processor time, before a file says anything.
+ */
+const apart = [
   'test/{campaign,bench,shippers,openapi}/**/*.test.ts',
   'test/{crash,crowd,exchanges,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
-  'test/operations/{deploy,bundle,package,ready,open-files}.test.ts',
+  'test/operations/{deploy,bundle,package,ready}.test.ts',
 ];
 /** They share a process and its browser, which take longer to start than most of their tests. */
 const pages = ['test/browser/*.test.ts', 'test/client/browser.test.ts'];
@@ -41,7 +47,8 @@ const all = 'test/**/*.test.ts';
  * and endpoints, scenarios, codecs, threads and their collector, the program as it is built.
  */
 const core = {
-  alone: ['test/unit/workers/collector.test.ts', 'test/operations/{bundle,ready,deploy}.test.ts'],
+  alone: ['test/unit/workers/collector.test.ts'],
+  apart: ['test/operations/{bundle,ready,deploy}.test.ts'],
   shared: [
     'test/conformance.test.ts',
     'test/http-cases.test.ts',
@@ -76,12 +83,13 @@ export default defineConfig({
     projects: [
       { test: { ...common, name: 'pages', include: isCore ? [] : pages, isolate: false } },
       { test: { ...common, name: 'own', include: isCore ? core.alone : alone } },
+      { test: { ...common, name: 'apart', include: isCore ? core.apart : apart, isolate: false } },
       {
         test: {
           ...common,
           name: 'shared',
           include: isCore ? core.shared : [all],
-          exclude: ['node_modules/**', ...pages, ...alone],
+          exclude: ['node_modules/**', ...pages, ...alone, ...apart],
           isolate: false,
         },
       },
