@@ -4,6 +4,7 @@
  */
 import { writeText } from './text-codec.ts';
 import { Uint32List, Uint8List } from './lists.ts';
+import { newFloats, newSigned, newUnsigned } from './short-arrays.ts';
 import { charge, checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
 import type { Data } from './value.ts';
@@ -52,7 +53,7 @@ export class NumberBuilder implements Part {
     }
     if (this.length === this.values.length) this.double();
     // Words of 32 bits: a bigint for each value would cost more than all the rest.
-    const words = (this.words ??= new Uint32Array(this.values.buffer));
+    const words = (this.words ??= wordsOf(this.values));
     const high = Math.floor(seconds / 0x10000);
     const small = (seconds - high * 0x10000) * 1e9 + nanos;
     const upper = high * 1e9;
@@ -71,7 +72,7 @@ export class NumberBuilder implements Part {
       this.widen();
     }
     if (this.length === this.values.length) this.double();
-    const words = (this.words ??= new Uint32Array(this.values.buffer));
+    const words = (this.words ??= wordsOf(this.values));
     words[this.length * 2] = low;
     words[this.length * 2 + 1] = high;
     this.length++;
@@ -83,10 +84,10 @@ export class NumberBuilder implements Part {
     charge(length * 2 * values.BYTES_PER_ELEMENT, 'a list of numbers');
     const grown =
       values instanceof Float64Array
-        ? new Float64Array(length * 2)
+        ? newFloats(length * 2)
         : values instanceof BigInt64Array
-          ? new BigInt64Array(length * 2)
-          : new BigUint64Array(length * 2);
+          ? newSigned(length * 2)
+          : newUnsigned(length * 2);
     for (let i = 0; i < length; i++) grown[i] = values[i]!;
     this.values = grown;
   }
@@ -94,7 +95,7 @@ export class NumberBuilder implements Part {
     charge(this.values.byteLength, 'a list of numbers');
     const old = this.values;
     const unsigned = this.type.id <= primitiveIds.uint64;
-    const wide = unsigned ? new BigUint64Array(old.length) : new BigInt64Array(old.length);
+    const wide = unsigned ? newUnsigned(old.length) : newSigned(old.length);
     for (let i = 0; i < this.length; i++) wide[i] = BigInt(old[i]!);
     this.values = wide;
     this.words = undefined;
@@ -116,6 +117,9 @@ export class NumberBuilder implements Part {
     };
   }
 }
+
+const wordsOf = ({ buffer, byteOffset, byteLength }: NumberArray): Uint32Array =>
+  new Uint32Array(buffer, byteOffset, byteLength >> 2);
 
 class BoolBuilder implements Part {
   readonly values = new Uint8List();

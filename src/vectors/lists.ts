@@ -4,6 +4,7 @@
  * Typed arrays of up to 64 bytes live in the heap until somebody asks for their buffer, as a view does: a batch of many
  * columns and few rows has very many of them, so they begin that small and are copied, not viewed, if they stayed so.
  */
+import { newBytes, newWords } from './short-arrays.ts';
 import { charge } from './stop.ts';
 
 /** A list of unsigned numbers that doubles as it grows, as long as it is not long. */
@@ -11,7 +12,7 @@ export class Uint32List {
   array = new Uint32Array(16);
   length = 0;
   push(x: number): void {
-    if (this.length === this.array.length) this.array = grow(this.array, this.length + 1, (n) => new Uint32Array(n));
+    if (this.length === this.array.length) this.array = grow(this.array, this.length + 1, newWords);
     this.array[this.length++] = x;
   }
   done(): Uint32Array {
@@ -23,8 +24,7 @@ export class Uint8List {
   array = new Uint8Array(64);
   length = 0;
   reserve(extra: number): void {
-    if (this.length + extra > this.array.length)
-      this.array = grow(this.array, this.length + extra, (n) => new Uint8Array(n));
+    if (this.length + extra > this.array.length) this.array = grow(this.array, this.length + extra, newBytes);
   }
   push(x: number): void {
     this.reserve(1);

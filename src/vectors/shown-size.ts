@@ -45,8 +45,15 @@ const tagged = (members: readonly Vector[], tags: Uint32Array, slots: Uint32Arra
 };
 /** Bytes of what a column looks up. */
 const pickedOf = ({ values, codes, length }: DictionaryVector): number => {
-  const each = evenSize(values);
-  return each === undefined ? picked(values, codes, length) : length * each;
+  const each = values.length === 1 ? shownSize(values) : evenSize(values);
+  if (each !== undefined) return length * each;
+  return values.form === 'bytes' ? pickedBytes(values.offsets, codes, length) : picked(values, codes, length);
+};
+/** The same of texts, without the sizes of all. */
+const pickedBytes = (offsets: Uint32Array, codes: Uint32Array, length: number): number => {
+  let bytes = length * 4;
+  for (let i = 0; i < length; i++) bytes += offsets[codes[i]! + 1]! - offsets[codes[i]!]!;
+  return bytes;
 };
 /** Bytes of each row, where none differs from the others. */
 const evenSize = (v: Vector): number | undefined => {

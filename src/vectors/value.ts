@@ -12,6 +12,7 @@
  * - array, set: the elements (sets in canonical order); map: [key, value] pairs (in canonical order);
  * - union: the member value with its type.
  */
+import { newBytes } from './short-arrays.ts';
 import { textToBytes } from './text-codec.ts';
 import { charge, checkStopAt, checked } from './stop.ts';
 import {
@@ -238,7 +239,7 @@ export class ByteWriter {
     if (this.length + extra <= this.bytes.length) return;
     const size = Math.max(this.bytes.length * 2, this.length + extra);
     charge(size, 'the encoding of a value');
-    const grown = new Uint8Array(size);
+    const grown = newBytes(size);
     if (this.length > 0) grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
   }

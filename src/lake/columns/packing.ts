@@ -4,6 +4,7 @@
  * of array.
  */
 import assert from 'node:assert';
+import { newFloats, newSigned, newUnsigned, newViewed, newWords } from '../../vectors/short-arrays.ts';
 import { numberBounds } from './statistics.ts';
 
 /** Bytes a stored number takes; 0: all are the same. */
@@ -43,24 +44,18 @@ export const packCodes = (
 };
 
 /** Its bytes. What has bytes already is not viewed: that would take a short one out of the heap (vectors/lists.ts). */
-const stored = (array: Uint8Array | Uint16Array | Uint32Array): Uint8Array =>
-  array instanceof Uint8Array ? array : new Uint8Array(array.buffer);
+export const stored = (array: Uint8Array | Uint16Array | Uint32Array): Uint8Array =>
+  array instanceof Uint8Array ? array : new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 
 const noBytes = new Uint8Array(0);
 /** The array that `length` numbers of this width are stored in. */
 export const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
-  width === 0
-    ? noBytes
-    : width === 1
-      ? new Uint8Array(length)
-      : width === 2
-        ? new Uint16Array(length)
-        : new Uint32Array(length);
+  width === 0 ? noBytes : width === 1 ? new Uint8Array(length) : newViewed(length, width);
 
 /** Codes as `packCodes` stored them, always as a Uint32Array. */
 export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
   if (width === 4 && base === 0) return new Uint32Array(bytes.buffer, bytes.byteOffset, length);
-  const out = new Uint32Array(length);
+  const out = newWords(length);
   if (width === 0) out.fill(base);
   else if (width === 1) widen8(bytes, base, out);
   else if (width === 2) widen16(new Uint16Array(bytes.buffer, bytes.byteOffset, length), base, out);
@@ -96,7 +91,7 @@ export const sumsAt = (
 /** Offsets of runs whose lengths were packed: one more than there are runs. */
 export const unpackOffsets = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
   const lengths = unpackCodes(bytes, base, width, length);
-  const out = new Uint32Array(length + 1);
+  const out = newWords(length + 1);
   let at = 0;
   for (let i = 0; i < length; i++) out[i + 1] = at += lengths[i]!;
   return out;
@@ -195,7 +190,7 @@ const packSteps = (distances: Float64Array, scale: number, least: number, width:
 /** Distances as `packDistances` took them, plus `base`; with delta, `first` is the first row's distance. */
 export const unpackDistances = (packed: Packed, base: number, first: number, length: number): Float64Array => {
   const { width, scale, bytes, delta } = packed;
-  const out = new Float64Array(length);
+  const out = newFloats(length);
   if (delta && width === 1) {
     accumulate8(bytes, scale, packed.least, base + first, out);
     return out;
@@ -319,7 +314,7 @@ export const stepsWithout = (
   }
   const start = runs[0]!;
   const before = (width > 0 ? sumOf(steps, 1, start + 1) : 0) * scale + least * start;
-  return { width: wider, first: first + before, bytes: new Uint8Array(out.buffer) };
+  return { width: wider, first: first + before, bytes: stored(out) };
 };
 
 const stepsOf = (width: Width, bytes: Uint8Array, length: number): Uint8Array | Uint16Array | Uint32Array =>
@@ -363,7 +358,7 @@ export const wideDistances = (
       leastLow = low[i]!;
     }
   }
-  const distances = new Float64Array(length);
+  const distances = newFloats(length);
   for (let i = 0; i < length; i++) {
     const d = (high[i]! - leastHigh) * 4294967296 + (low[i]! - leastLow);
     if (d > Number.MAX_SAFE_INTEGER) return undefined;
@@ -415,8 +410,8 @@ export const halves = (
   length: number,
 ): { readonly low: Float64Array; readonly high: Float64Array } => {
   const words = new Uint32Array(values.buffer, values.byteOffset, length * 2);
-  const low = new Float64Array(length);
-  const high = new Float64Array(length);
+  const low = newFloats(length);
+  const high = newFloats(length);
   const isSigned = values instanceof BigInt64Array;
   for (let i = 0; i < length; i++) {
     low[i] = words[2 * i]!;
@@ -427,8 +422,8 @@ export const halves = (
 
 /** base + distance * unit, which is at most 10^6, for each row. */
 export const widenUnits = (distances: Float64Array, base: bigint, unit: number): BigInt64Array => {
-  const out = new BigInt64Array(distances.length);
-  const words = new Uint32Array(out.buffer);
+  const out = newSigned(distances.length);
+  const words = new Uint32Array(out.buffer, out.byteOffset, out.length * 2);
   const baseBits = BigInt.asUintN(64, base);
   const baseLow = Number(baseBits & 0xffff_ffffn);
   const baseHigh = Number(baseBits >> 32n);
@@ -444,8 +439,8 @@ export const widenUnits = (distances: Float64Array, base: bigint, unit: number):
 /** base + distance for each row, as 64-bit integers. Distances are whole numbers from 0 to 2^53 - 1. */
 export const widen64 = (distances: Float64Array, base: bigint, unsigned: boolean): BigInt64Array | BigUint64Array => {
   const length = distances.length;
-  const out = unsigned ? new BigUint64Array(length) : new BigInt64Array(length);
-  const words = new Uint32Array(out.buffer);
+  const out = unsigned ? newUnsigned(length) : newSigned(length);
+  const words = new Uint32Array(out.buffer, out.byteOffset, length * 2);
   const baseBits = BigInt.asUintN(64, base);
   const baseLow = Number(baseBits & 0xffff_ffffn);
   const baseHigh = Number(baseBits >> 32n);

@@ -21,6 +21,7 @@ import {
   valueAt,
 } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
+import { newFloats, newWords } from '../../vectors/short-arrays.ts';
 import { timesOfTexts } from '../../vectors/time-texts.ts';
 import { types } from '../../vectors/type.ts';
 import { ByteWriter, compareBytes, underValue, writeBody } from '../../vectors/value.ts';
@@ -314,9 +315,9 @@ const tieBreak = (columns: readonly SortColumn[], ties: TieBreak | undefined, si
 const mergeSort = (keys: Float64Array, length: number, ties: TieBreak | undefined): Uint32Array | undefined => {
   if (length === 0 || ascendingEnd(keys, undefined, 0, length, ties) === length) return undefined;
   let fromKeys = keys.slice(0, length);
-  let toKeys = new Float64Array(length);
-  let fromRows = new Uint32Array(length);
-  let toRows = new Uint32Array(length);
+  let toKeys = newFloats(length);
+  let fromRows = newWords(length);
+  let toRows = newWords(length);
   for (let i = 0; i < length; i++) fromRows[i] = i;
   let starts = runStarts(fromKeys, fromRows, length, ties);
   while (starts.length > 2) {
