@@ -57,18 +57,24 @@ export class Survey {
     if (fields.some(({ id }) => this.used.has(id))) return;
     const [first = key] = fields;
     if (!this.use(first)) throw new Error(`column ${parent} has no room for a field`);
-    const { kind } = first;
-    // Those within a record are fields again.
-    const column = this.set.find(first);
-    if (column && kind === 'record') this.fill(column.id, fieldOf(column.id, ''));
+  }
+  /** Records come with lists and maps, and with fields that fill others, though no row has one of their fields. */
+  private fillRecords(): void {
+    // What fills a record comes behind it in the table, as what is in that does: one pass sees all of them.
+    for (const column of this.set.columns())
+      if (column.kind === 'record' && this.isReached(column)) this.fill(column.id, fieldOf(column.id, ''));
   }
 
-  /** What is in a list or a map comes with it, whether it has rows or not; all that is in the table's may. */
-  private isUsed({ id, role, parent }: TableColumn): boolean {
+  /** What is in a list or a map comes with it, whether it has rows or not. */
+  private isReached({ id, role, parent }: TableColumn): boolean {
     if (this.used.has(id)) return true;
-    if (role === 'field' || role === 'rest') return false;
-    const outer = this.set.at(parent);
-    return id <= this.known || (outer !== undefined && this.isUsed(outer));
+    const outer = role === 'field' || role === 'rest' ? undefined : this.set.at(parent);
+    return outer !== undefined && this.isReached(outer);
+  }
+  /** All that is in lists and maps of the table may come. */
+  private isUsed(column: TableColumn): boolean {
+    const { id, role } = column;
+    return this.isReached(column) || (id <= this.known && role !== 'field' && role !== 'rest');
   }
 
   add(batch: Vector): void {
@@ -93,6 +99,7 @@ export class Survey {
     for (const [parent, field] of this.records) this.fill(parent, fieldOf(parent, field));
     if (this.needsRest) this.use(restKey);
     this.fill(0, restKey);
+    this.fillRecords();
     const gone = this.set.mapping === 'variant' ? this.unite() : new Set<number>();
     return this.set.columns().filter((column) => !this.isIn(column, gone) && this.isUsed(column));
   }

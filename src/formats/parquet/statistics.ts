@@ -30,18 +30,20 @@ const boundsOf = (leaf: LeafOut, p: Physical): Bounds | undefined => {
     }
   }
 };
-/** NaN has no place in the order; zero of either sign counts as both. */
+/**
+ * None with NaN, which is the greatest number for some engines, and for others has no place in the order: those would
+ * skip it by any bound. Zero of either sign counts as both.
+ */
 const floatBounds = (values: Float32Array | Float64Array): Bounds | undefined => {
   let least = Infinity;
   let most = -Infinity;
-  let found = false;
   for (let i = 0; i < values.length; i++) {
     const x = values[i];
+    if (x !== x) return undefined;
     if (x < least) least = x;
     if (x > most) most = x;
-    found ||= x === x;
   }
-  return found ? [least === 0 ? -0 : least, most === 0 ? 0 : most] : undefined;
+  return [least === 0 ? -0 : least, most === 0 ? 0 : most];
 };
 /** The bytes of unsigned words are those of signed ones. */
 const wordBounds = (words: Int32Array, count: number, unsigned: boolean): Bounds => {

@@ -71,10 +71,10 @@ describe('what is written comes back', () => {
       { a: 149_999n, b: '99', c: [149_999n, 150_000n], d: '149999' },
     ]);
   }, 60_000);
-  test('columns say the least and the greatest of their values', () => {
+  test('columns say the least and the greatest of their values, where none is NaN', () => {
     const bytes = written(
       parseSupValues(
-        '{i:3,u:18446744073709551615::uint64,f:1.5,s:"b",n:null::(int64|null)}\n{i:-7,u:1::uint64,f:NaN,s:"é",n:5::(int64|null)}',
+        '{i:3,u:18446744073709551615::uint64,f:1.5,g:1.5,s:"b",n:null::(int64|null)}\n{i:-7,u:1::uint64,f:NaN,g:-0.,s:"é",n:5::(int64|null)}',
       ),
       'parquet',
     );
@@ -84,7 +84,8 @@ describe('what is written comes back', () => {
     expect(statistics.map((s) => [s.min_value, s.max_value, s.null_count])).toEqual([
       [-7n, 3n, 0n],
       [1n, 18446744073709551615n, 0n],
-      [1.5, 1.5, 0n],
+      [undefined, undefined, 0n],
+      [-0, 1.5, 0n],
       ['b', 'é', 0n],
       [5n, 5n, 1n],
     ]);

@@ -198,6 +198,39 @@ test.each([
   }
 });
 
+test.each([
+  ['{l:[]}', '{l:[{q:1}]}', [{ l: [] }], ['l.list.element.q']],
+  ['{m:|{}|}', '{m:|{"k":{q:1}}|}', [{ m: {} }], ['m.key_value.key', 'm.key_value.value.q']],
+  ['{r:{l:[]}}', '{r:{l:[{q:{z:1}}]}}', [{ r: { l: [] } }], ['r.l.list.element.q.z']],
+  ['{l:[]}', '{l:[[{q:[{z:1}]}]]}', [{ l: [] }], ['l.list.element.list.element.q.list.element.z']],
+  ['{a:null}', '{l:[{q:1}]}', [{}], ['l.list.element.q']],
+])('%s behind %s: no group of the file is without a column, which nobody reads', async (sup, before, wanted, paths) => {
+  for (const mapping of ['typed', 'variant'] as const) {
+    const { columns } = renderedText(before, [], mapping);
+    const { bytes } = renderedText(sup, columns, mapping);
+    expect(await rowsOf(bytes)).toEqual(wanted);
+    const [group] = parquetMetadata(new Uint8Array(bytes).buffer).row_groups;
+    expect(group!.columns.map(({ meta_data: data }) => data!.path_in_schema.join('.'))).toEqual(paths);
+  }
+});
+
+test('a column with NaN has no bounds: of some engines it is the greatest number, and has no place in those of others', () => {
+  const { bytes, figures } = renderedText('{a:1.5,b:NaN,c:NaN::float32,n:NaN} {a:2.5,b:1.5,c:2.::float32,n:NaN}');
+  expect(figures.columns.map(({ id, lower, upper }) => [id, lower !== undefined, upper !== undefined])).toEqual([
+    [1, true, true],
+    [2, false, false],
+    [3, false, false],
+    [4, false, false],
+  ]);
+  const [group] = parquetMetadata(new Uint8Array(bytes).buffer).row_groups;
+  expect(group!.columns.map(({ meta_data: data }) => data!.statistics?.max_value)).toEqual([
+    2.5,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
+
 test('rows of many batches and groups are all there, in order', async () => {
   const batch = (start: number): string =>
     Array.from({ length: 30_000 }, (_, i) =>
