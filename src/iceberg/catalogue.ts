@@ -161,11 +161,16 @@ export class LakeCatalogue implements IcebergCatalogue {
 
   async file(path: string): Promise<IcebergFile | undefined> {
     const [id = '', ...names] = path.split('/');
-    const table = this.open.find(id);
-    if (!table || names.length !== 2 || base62(table.pool.config.id) !== id) return undefined;
-    await this.swept;
-    await table.ready();
-    return fileAt(this.filesOf(table), names.join('/'));
+    if (names.length !== 2) return undefined;
+    // Who was given metadata before the mapping was changed reads on.
+    for (const table of this.open.each(id)) {
+      if (base62(table.pool.config.id) !== id) return undefined;
+      await this.swept;
+      await table.ready();
+      const file = await fileAt(this.filesOf(table), names.join('/'));
+      if (file) return file;
+    }
+    return undefined;
   }
   async list(
     prefix: string,

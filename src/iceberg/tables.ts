@@ -44,11 +44,21 @@ export class OpenTables {
   find(reference: string): Table | undefined {
     const config = this.config(reference);
     if (!config?.iceberg) return undefined;
-    const mapping = mappingOf(config);
-    const known = this.opened(config.id, mapping);
+    return this.table(config.id, mappingOf(config));
+  }
+  /** The table of a pool, if it is one, and behind it the one that it is with another mapping. */
+  *each(reference: string): Generator<Table> {
+    const config = this.config(reference);
+    if (!config?.iceberg) return;
+    const now = mappingOf(config);
+    yield this.table(config.id, now);
+    for (const mapping of mappings) if (mapping !== now) yield this.table(config.id, mapping);
+  }
+  private table(pool: Id, mapping: Mapping): Table {
+    const known = this.opened(pool, mapping);
     if (known) return known;
-    const table = new Table(poolOf(this.lake.derived(base62(config.id)), mapping), mapping, this.turns);
-    this.open.set(keyOf(config.id, mapping), table);
+    const table = new Table(poolOf(this.lake.derived(base62(pool)), mapping), mapping, this.turns);
+    this.open.set(keyOf(pool, mapping), table);
     return table;
   }
   /** Whether a pool is a table whose files are made at once: asked for each commit, however many pools there are. */
