@@ -36,6 +36,13 @@ export interface RenderTurns {
   readonly render: Render;
   /** Does it when it is its turn; what is urgent comes first. */
   take<T>(work: () => Promise<T>, isUrgent: boolean): Promise<T>;
+  /** Makes work urgent that waits for its turn. */
+  hasten(work: () => unknown): void;
+}
+/** Files in the making: what makes them, and when that is done. */
+interface Making {
+  readonly work: () => Promise<void>;
+  readonly made: Promise<void>;
 }
 
 /** Small objects that one file has the rows of: a file each would take longer than its rows. */
@@ -51,7 +58,7 @@ export class Table {
   private readonly set: ColumnSet;
   readonly merged = new MergedFiles();
   private readonly known = new Map<Id, KnownRendition>();
-  private readonly making = new Map<Id, Promise<void>>();
+  private readonly making = new Map<Id, Making>();
   private readonly heads = new Set<Id>();
   private merging: Promise<void> | undefined;
   private registering: Promise<unknown> = Promise.resolve();
@@ -112,20 +119,21 @@ export class Table {
   async render(objects: Iterable<Id>, isUrgent = false): Promise<void> {
     await this.ready();
     const waiting: Promise<void>[] = [];
+    const hastened = new Set<Making['work']>();
     let pack: ObjectMeta[] = [];
     let packBytes = 0;
     const give = (batch: readonly ObjectMeta[]): void => {
-      const made = this.turns
-        .take(() => this.make(batch), isUrgent)
-        .finally(() => {
-          for (const { id } of batch) this.making.delete(id);
-        });
-      for (const { id } of batch) this.making.set(id, made);
+      const work = (): Promise<void> => this.make(batch);
+      const made = this.turns.take(work, isUrgent).finally(() => {
+        for (const { id } of batch) this.making.delete(id);
+      });
+      for (const { id } of batch) this.making.set(id, { work, made });
       waiting.push(made);
     };
     for (const id of objects) {
       const making = this.making.get(id);
-      if (making) waiting.push(making);
+      if (making) waiting.push(making.made);
+      if (making && isUrgent) hastened.add(making.work);
       if (making || this.known.has(id) || this.pool.isVacuumed(id)) continue;
       const meta = this.pool.object(id);
       if (!meta) throw new LakeError('object-not-found', { id });
@@ -141,6 +149,7 @@ export class Table {
       packBytes = 0;
     }
     if (pack.length > 0) give(pack);
+    for (const work of hastened) this.turns.hasten(work);
     const ends = await Promise.allSettled(waiting);
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }

@@ -37,13 +37,20 @@ interface TurnsParts {
   readonly clock?: Clock;
 }
 
+/** What waits for its turn. */
+interface Waiting {
+  readonly work: unknown;
+  isUrgent: boolean;
+  readonly begin: () => void;
+}
+
 /** Files are made so many at a time, in the order in which they were asked for. */
 export class TurnsOfRenders implements RenderTurns {
   readonly render: Render;
   private readonly signal: AbortSignal;
   private readonly clock: Clock;
-  private readonly urgent: (() => void)[] = [];
-  private readonly others: (() => void)[] = [];
+  private readonly urgent: Waiting[] = [];
+  private others: Waiting[] = [];
   private running = 0;
   private hurries = 0;
   private restUntil = -Infinity;
@@ -75,11 +82,16 @@ export class TurnsOfRenders implements RenderTurns {
   }
 
   async take<T>(work: () => Promise<T>, isUrgent: boolean): Promise<T> {
-    await new Promise<void>((resolve) => {
-      (isUrgent ? this.urgent : this.others).push(() => {
-        this.running++;
-        resolve();
-      });
+    const turn = await new Promise<Waiting>((resolve) => {
+      const waiting: Waiting = {
+        work,
+        isUrgent,
+        begin: () => {
+          this.running++;
+          resolve(waiting);
+        },
+      };
+      (isUrgent ? this.urgent : this.others).push(waiting);
       this.next();
     });
     const began = this.clock.now();
@@ -88,10 +100,20 @@ export class TurnsOfRenders implements RenderTurns {
       return await work();
     } finally {
       const ended = this.clock.now();
-      if (!isUrgent) this.restUntil = ended + (ended - began) * restFactor;
+      if (!turn.isUrgent) this.restUntil = ended + (ended - began) * restFactor;
       this.running--;
       this.next();
     }
+  }
+
+  /** Somebody came to wait for work that nobody waited for, which may have begun or ended. */
+  hasten(work: () => unknown): void {
+    const waiting = this.others.find((other) => other.work === work);
+    if (!waiting) return;
+    this.others = this.others.filter((other) => other !== waiting);
+    waiting.isUrgent = true;
+    this.urgent.push(waiting);
+    this.next();
   }
 
   private next(): void {
@@ -103,7 +125,7 @@ export class TurnsOfRenders implements RenderTurns {
       this.endPause = this.clock.later(pause, () => {
         this.next();
       });
-    else (this.urgent.shift() ?? this.others.shift())?.();
+    else (this.urgent.shift() ?? this.others.shift())?.begin();
   }
   /** How long it is until what nobody waits for may begin, if nothing happens. */
   private pauseMs(): number {

@@ -160,6 +160,7 @@ test('commits whose ids come to be the same are not taken for one snapshot', asy
   const table = new Table(lake.lake.derived('p'), 'typed', {
     render: () => Promise.reject(new Error('nothing is made')),
     take: (work) => work(),
+    hasten: () => undefined,
   });
   await loaded(lake.catalogue, 'p');
   await table.ready();
@@ -386,6 +387,37 @@ test('a pool that is wanted at once has its files without being asked for', asyn
     });
   }
   expect(await checkAll(lake, pool)).toBe(1);
+});
+
+test('a table that somebody asks for does not wait for those that are to be made without being asked for', async () => {
+  const begun: (number | undefined)[] = [];
+  let open = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const lake: TableLake = await openTableLake(await folder(), {
+    render: async (request) => {
+      begun.push(request.objects[0]?.count);
+      await gate;
+      return lake.workers.render(request);
+    },
+  });
+  const names = ['a', 'b', 'c', 'd'];
+  for (const [i, name] of names.entries())
+    await lake.load(await poolOf(lake, name, { iceberg: 'eager' }), rows(0, i + 1));
+  // The first one is in the making, and those of the others wait for their turn.
+  await new Promise((resolve) => {
+    setTimeout(resolve, 600);
+  });
+  const [first] = begun;
+  const asked = names.findLast((_, i) => i + 1 !== first)!;
+  const answer = lake.catalogue.load(asked, {});
+  await new Promise((resolve) => {
+    setTimeout(resolve, 50);
+  });
+  open();
+  await answer;
+  expect(begun.slice(0, 2)).toEqual([first, names.indexOf(asked) + 1]);
 });
 
 test('another mapping is another table, of format version 3, and files of both are served by their own names', async () => {

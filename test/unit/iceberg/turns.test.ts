@@ -100,6 +100,26 @@ test('what is urgent has no rest, and nobody rests while somebody waits', async 
   expect(done.slice(-2)).toEqual(['fourth', 'fifth']);
   await Promise.all(last);
 });
+test('what somebody comes to wait for goes before the rest, and has no rest either', async () => {
+  turns.committed();
+  const work = (): Promise<void> => {
+    nowMs += 10;
+    done.push('hastened');
+    return Promise.resolve();
+  };
+  const all = [take('first'), take('second'), turns.take(work, false), take('third')];
+  await settled();
+  expect(done).toEqual(['first']);
+  turns.hasten(work);
+  turns.hasten(work);
+  await settled();
+  expect(done).toEqual(['first', 'hastened']);
+  await pass(180);
+  expect(done).toEqual(['first', 'hastened', 'second']);
+  await pass(250);
+  await Promise.all(all);
+  expect(done).toHaveLength(4);
+});
 test('who closes waits for no pause', async () => {
   turns.committed();
   const all = [take('first'), take('second')];
