@@ -231,10 +231,10 @@ test('paths that are no file’s', async () => {
     `${path}/`,
     `/${path}`,
     `${id}/data/../${rest.join('/')}`,
-    `${id}/data/${'z'.repeat(27)}-3.parquet`,
+    `${id}/data/${'z'.repeat(27)}-${mappingVersions.typed}.parquet`,
     `${id}/data`,
     `${id}/metadata/00000-${'0'.repeat(40)}.metadata.json`,
-    `${id}/manifests/${base62('ab'.repeat(20))}-3.avro`,
+    `${id}/manifests/${base62('ab'.repeat(20))}-${mappingVersions.typed}.avro`,
     '',
     '..',
   ])
