@@ -358,6 +358,18 @@ describe('code', () => {
     expect(rowHolders).toEqual([]);
   });
 
+  test('what a class keeps to itself is private by its word, not by #', () => {
+    const isPage = (path: string): boolean => /\.tsx?$/.test(path);
+    const pages = readdirSync(join(root, 'visualize'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && isPage(entry.name))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+    expect(
+      breachesOf([...everything, ...pages], (node) =>
+        node.type === 'PrivateIdentifier' ? `#${String(node['name'])}` : undefined,
+      ),
+    ).toEqual([]);
+  });
+
   test('no test is skipped, singled out or left for later', () => {
     expect(
       everything.filter(

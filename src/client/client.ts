@@ -308,24 +308,24 @@ export const connect = (address: string | URL, options: ConnectOptions = {}): La
 
 /** A lake: its pools, its events, queries over any of them. */
 export class Lake {
-  readonly #requests: Requests;
+  private readonly requests: Requests;
   constructor(requests: Requests) {
-    this.#requests = requests;
+    this.requests = requests;
   }
 
   /** By name or id; whether there is one shows when it is used. */
   pool(pool: string): Pool {
-    return new Pool(this.#requests, pool);
+    return new Pool(this.requests, pool);
   }
 
   async createPool(name: string, options: PoolOptions = {}): Promise<Pool> {
     const { order, keys, identity } = options;
-    const created = await this.#requests.json({
+    const created = await this.requests.json({
       method: 'POST',
       path: ['pool'],
       ...jsonBody({ name, layout: (order ?? keys) && { order, keys }, identity }),
     });
-    return new Pool(this.#requests, (created as { readonly pool: PoolInfo }).pool.id);
+    return new Pool(this.requests, (created as { readonly pool: PoolInfo }).pool.id);
   }
 
   /** Commits in several pools, all or none. */
@@ -333,7 +333,7 @@ export class Lake {
     const { headers, ...request } = jsonBody({
       commits: commits.map(({ ifMatch, fields, ...rest }) => ({ ...rest, if_match: ifMatch, fields: fields && 'T' })),
     });
-    return this.#requests.json({
+    return this.requests.json({
       method: 'POST',
       path: ['transaction'],
       ...request,
@@ -343,78 +343,82 @@ export class Lake {
   }
 
   pools(): Promise<PoolInfo[]> {
-    return rowsOf<PoolInfo>(this.#requests, 'from :pools');
+    return rowsOf<PoolInfo>(this.requests, 'from :pools');
   }
 
   /** By their names, at their newest versions. */
   async views(): Promise<readonly ViewInfo[]> {
-    return (await this.#view<{ readonly views: readonly ViewInfo[] }>('GET', [])).views;
+    return (await this.sendView<{ readonly views: readonly ViewInfo[] }>('GET', [])).views;
   }
   /** By name or id. */
   view(view: string, version?: string): Promise<ViewInfo> {
-    return this.#view('GET', [view], { query: { version } });
+    return this.sendView('GET', [view], { query: { version } });
   }
   /** A query with a name, by which it is read like a pool. @throws LakeFailure 409 where the name is taken */
   createView(name: string, query: string, { columns, indexBase }: ViewOptions = {}): Promise<ViewInfo> {
-    return this.#view('POST', [], jsonBody({ name, query, columns, index_base: indexBase }));
+    return this.sendView('POST', [], jsonBody({ name, query, columns, index_base: indexBase }));
   }
   /** Makes it, or its next version. `ifMatch`: the version that it must have. @throws LakeFailure 412 */
   putView(view: string, query: string, options: ViewOptions & Condition = {}): Promise<ViewInfo> {
     const { columns, indexBase } = options;
-    return this.#putView(view, { query, columns, index_base: indexBase }, options);
+    return this.changeView(view, { query, columns, index_base: indexBase }, options);
   }
   /** Its versions go along. */
   renameView(view: string, name: string, options: Condition = {}): Promise<ViewInfo> {
-    return this.#putView(view, { name }, options);
+    return this.changeView(view, { name }, options);
   }
   /** With all its versions. */
   dropView(view: string, options: Condition = {}): Promise<void> {
-    return this.#view('DELETE', [view], { headers: conditionHeaders(options) });
+    return this.sendView('DELETE', [view], { headers: conditionHeaders(options) });
   }
-  #putView(view: string, change: object, options: Condition): Promise<ViewInfo> {
+  private changeView(view: string, change: object, options: Condition): Promise<ViewInfo> {
     const { headers, ...body } = jsonBody(change);
-    return this.#view('PUT', [view], { ...body, headers: { ...headers, ...conditionHeaders(options) } });
+    return this.sendView('PUT', [view], { ...body, headers: { ...headers, ...conditionHeaders(options) } });
   }
-  #view<T>(method: RequestOptions['method'], path: readonly string[], request?: Partial<RequestOptions>): Promise<T> {
-    return this.#requests.json({ method, path: ['view', ...path], ...request }) as Promise<T>;
+  private sendView<T>(
+    method: RequestOptions['method'],
+    path: readonly string[],
+    request?: Partial<RequestOptions>,
+  ): Promise<T> {
+    return this.requests.json({ method, path: ['view', ...path], ...request }) as Promise<T>;
   }
 
   /** A query that runs when it is read. `T` is what the caller knows of the rows; it is not checked. */
   query<T = LakeValue>(text: string, options: QueryOptions = {}): Query<T> {
-    return new Query<T>(this.#requests, text, options);
+    return new Query<T>(this.requests, text, options);
   }
 
   /** The syntax tree of a query that could run. @throws LakeFailure with the places of what is wrong in its text */
   compile(text: string, options: { readonly signal?: AbortSignal } = {}): Promise<unknown> {
-    return this.#requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options });
+    return this.requests.json({ method: 'POST', path: ['compile'], text, ...jsonBody({ query: text }), ...options });
   }
 
   /** Looks into a body that no pool was made for yet; loads nothing. */
   preview(body: Body, options: LookOptions = {}): Promise<LoadPreview> {
-    return looked(this.#requests, ['preview'], {}, loadOf(body, options), options);
+    return looked(this.requests, ['preview'], {}, loadOf(body, options), options);
   }
 
   /**
    * How far a query or a load is, by its request id. @throws LakeFailure 404 when none of that id runs or ended lately
    */
   queryProgress(requestId: string): Promise<QueryProgress> {
-    return queryProgress(this.#requests, requestId);
+    return queryProgress(this.requests, requestId);
   }
   loadProgress(requestId: string): Promise<LoadProgress> {
-    return loadProgress(this.#requests, requestId);
+    return loadProgress(this.requests, requestId);
   }
   /** Ends a query that runs. */
   async cancelQuery(requestId: string): Promise<void> {
-    await this.#requests.send({ method: 'DELETE', path: ['query', requestId] });
+    await this.requests.send({ method: 'DELETE', path: ['query', requestId] });
   }
   /** Ends a load that is not committed yet. @throws LakeFailure 409 when it is */
   async cancelLoad(requestId: string): Promise<void> {
-    await this.#requests.send({ method: 'DELETE', path: ['load', requestId] });
+    await this.requests.send({ method: 'DELETE', path: ['load', requestId] });
   }
 
   /** What changes from now on, or since an event; reconnects and resumes until the signal fires. */
   events(options: EventsOptions = {}): AsyncGenerator<LakeEvent> {
-    return eventsOf(this.#requests, options);
+    return eventsOf(this.requests, options);
   }
 
   /**
@@ -422,27 +426,27 @@ export class Lake {
    * `after` of a query, or of the client of a replica.
    */
   get lastEvent(): number | undefined {
-    return this.#requests.lastEvent;
+    return this.requests.lastEvent;
   }
   /** Makes a standby the writer of its bucket. @throws LakeFailure 409 where it is none */
   async promote(): Promise<void> {
-    await this.#requests.send({ method: 'POST', path: ['promote'] });
+    await this.requests.send({ method: 'POST', path: ['promote'] });
   }
 
   /** The branches of all pools. */
   branches(): Promise<{ readonly pool: PoolInfo; readonly branch: BranchInfo }[]> {
-    return rowsOf(this.#requests, 'from :branches');
+    return rowsOf(this.requests, 'from :branches');
   }
 
   /** How one logs in: by a key, by a token of an issuer (`auth0`), or not at all (an empty kind). */
   async authMethod(): Promise<{ readonly kind: 'auth0' | 'key' | '' }> {
-    return (await this.#requests.json({ method: 'GET', path: ['auth', 'method'] })) as {
+    return (await this.requests.json({ method: 'GET', path: ['auth', 'method'] })) as {
       readonly kind: 'auth0' | 'key' | '';
     };
   }
   /** Who one is, and the grants that one has; none without access control. @throws LakeFailure 401 */
   async identity(): Promise<{ readonly name: string; readonly grants: readonly string[] }> {
-    const { user_id, roles } = (await this.#requests.json({ method: 'GET', path: ['auth', 'identity'] })) as {
+    const { user_id, roles } = (await this.requests.json({ method: 'GET', path: ['auth', 'identity'] })) as {
       readonly user_id: string;
       readonly roles?: readonly string[];
     };
@@ -450,14 +454,14 @@ export class Lake {
   }
   /** Changes the token for a session cookie of this browser. */
   async openSession(): Promise<void> {
-    await this.#requests.send({ method: 'POST', path: ['auth', 'session'] });
+    await this.requests.send({ method: 'POST', path: ['auth', 'session'] });
   }
   async closeSession(): Promise<void> {
-    await this.#requests.send({ method: 'DELETE', path: ['auth', 'session'] });
+    await this.requests.send({ method: 'DELETE', path: ['auth', 'session'] });
   }
 
   async version(): Promise<string> {
-    return ((await this.#requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version;
+    return ((await this.requests.json({ method: 'GET', path: ['version'] })) as { readonly version: string }).version;
   }
 }
 
@@ -465,51 +469,51 @@ export class Lake {
 export class Pool {
   /** Name or id, as it was asked for. */
   readonly pool: string;
-  readonly #requests: Requests;
+  private readonly requests: Requests;
   constructor(requests: Requests, pool: string) {
     this.pool = pool;
-    this.#requests = requests;
+    this.requests = requests;
   }
 
   /** By name; whether there is one shows when it is used. */
   branch(name: string): Branch {
-    return new Branch(this.#requests, this.pool, name);
+    return new Branch(this.requests, this.pool, name);
   }
   rename(name: string): Promise<void> {
-    return this.#ask('PUT', [], jsonBody({ name }));
+    return this.ask('PUT', [], jsonBody({ name }));
   }
   /** Says which fields identify a record, such as `[['id']]`; none: records are compared as whole values. */
   setIdentity(identity: readonly (readonly string[])[]): Promise<void> {
-    return this.#ask('PUT', [], jsonBody({ identity }));
+    return this.ask('PUT', [], jsonBody({ identity }));
   }
   /** What identifies a record, and which records of `main` have the same. */
   identity(): Promise<PoolIdentity> {
-    return this.#ask('GET', ['identity']);
+    return this.ask('GET', ['identity']);
   }
   /** With all its branches and data. */
   delete(): Promise<void> {
-    return this.#ask('DELETE', []);
+    return this.ask('DELETE', []);
   }
   /** At a commit: the tip of a branch, or any older one. */
   async createBranch(name: string, commit: string): Promise<Branch> {
-    await this.#ask('POST', [], jsonBody({ name, commit }));
+    await this.ask('POST', [], jsonBody({ name, commit }));
     return this.branch(name);
   }
   branches(): Promise<BranchInfo[]> {
-    return rowsOf<{ readonly branch: BranchInfo }>(this.#requests, `from ${nameText(this.pool)}:branches`).then(
-      (rows) => rows.map(({ branch }) => branch),
+    return rowsOf<{ readonly branch: BranchInfo }>(this.requests, `from ${nameText(this.pool)}:branches`).then((rows) =>
+      rows.map(({ branch }) => branch),
     );
   }
   /** Gives a commit a name that never moves, and is read wherever a branch is. */
   createTag(name: string, commit: string): Promise<TagInfo> {
-    return this.#ask('POST', ['tag'], jsonBody({ name, commit }));
+    return this.ask('POST', ['tag'], jsonBody({ name, commit }));
   }
   /** By their names. */
   async tags(): Promise<readonly TagInfo[]> {
-    return (await this.#ask<{ readonly tags: readonly TagInfo[] }>('GET', ['tag'])).tags;
+    return (await this.ask<{ readonly tags: readonly TagInfo[] }>('GET', ['tag'])).tags;
   }
   deleteTag(name: string, options: Condition = {}): Promise<void> {
-    return this.#ask('DELETE', ['tag', name], { headers: conditionHeaders(options) });
+    return this.ask('DELETE', ['tag', name], { headers: conditionHeaders(options) });
   }
   /**
    * The commits of all branches and tags, the newest first, a page at a time; `from` is `next` of the page before.
@@ -518,14 +522,14 @@ export class Pool {
     options: { readonly limit?: number; readonly from?: readonly string[]; readonly signal?: AbortSignal } = {},
   ): Promise<GraphPage> {
     const { limit, from, signal } = options;
-    return this.#ask('GET', ['graph'], {
+    return this.ask('GET', ['graph'], {
       query: { limit: limit === undefined ? undefined : String(limit), from: from?.join(',') },
       ...(signal && { signal }),
     });
   }
   /** What a branch, tag or commit holds. */
   sums(revision: string): Promise<RevisionSums> {
-    return this.#ask('GET', ['revision', revision, 'sums']);
+    return this.ask('GET', ['revision', revision, 'sums']);
   }
   /**
    * What a branch or commit changed, record by record in the order of the pool key, when it is read: against its fork
@@ -537,11 +541,11 @@ export class Pool {
   ): Query<RecordChange<T>> {
     const { base, ...others } = options;
     const against = base === undefined ? '' : ` (base ${nameText(base)})`;
-    return new Query(this.#requests, `from ${nameText(this.pool)}@${nameText(revision)}:diff${against}`, others);
+    return new Query(this.requests, `from ${nameText(this.pool)}@${nameText(revision)}:diff${against}`, others);
   }
   /** How many records `revision` has otherwise than `base`. */
   async diffSummary(base: string, revision: string): Promise<DiffSummary> {
-    const rows = await this.#ask<readonly DiffSummary[]>('GET', ['revision', base, 'diff', revision], {
+    const rows = await this.ask<readonly DiffSummary[]>('GET', ['revision', base, 'diff', revision], {
       query: { summary: 'T', format: 'json' },
     });
     return rows[0]!;
@@ -549,54 +553,54 @@ export class Pool {
   /** Removes the bodies of data objects that no branch or tag holds any more; `dryRun` only lists them. */
   async vacuum(revision: string, options: Condition & { readonly dryRun?: boolean } = {}): Promise<readonly string[]> {
     return (
-      await this.#ask<{ readonly object_ids: readonly string[] }>('POST', ['revision', revision, 'vacuum'], {
+      await this.ask<{ readonly object_ids: readonly string[] }>('POST', ['revision', revision, 'vacuum'], {
         query: { dryrun: options.dryRun ? 'T' : 'F' },
         headers: conditionHeaders(options),
       })
     ).object_ids;
   }
 
-  #ask<T>(
+  private ask<T>(
     method: RequestOptions['method'],
     path: readonly string[],
     more: Omit<RequestOptions, 'method' | 'path'> = {},
   ): Promise<T> {
-    return this.#requests.json({ method, path: ['pool', this.pool, ...path], ...more }) as Promise<T>;
+    return this.requests.json({ method, path: ['pool', this.pool, ...path], ...more }) as Promise<T>;
   }
 }
 
 /** A branch of a pool. Whether there is one shows when it is used. */
 export class Branch {
   readonly name: string;
-  readonly #pool: string;
-  readonly #requests: Requests;
+  private readonly pool: string;
+  private readonly requests: Requests;
   constructor(requests: Requests, pool: string, name: string) {
-    this.#requests = requests;
-    this.#pool = pool;
+    this.requests = requests;
+    this.pool = pool;
     this.name = name;
   }
 
   /** Id of the commit that it points at. */
   async tip(): Promise<string> {
-    return ((await this.#requests.json({ method: 'GET', path: this.#path() })) as Committed).commit;
+    return ((await this.requests.json({ method: 'GET', path: this.path() })) as Committed).commit;
   }
   /** The commits and what they did, the newest first. */
   log(): Promise<LakeRecord[]> {
     return new Query<LakeRecord>(
-      this.#requests,
-      `from ${nameText(this.#pool)}@${nameText(this.name)}:log | has(parent)`,
+      this.requests,
+      `from ${nameText(this.pool)}@${nameText(this.name)}:log | has(parent)`,
       {},
     ).all();
   }
   async delete(options: Condition = {}): Promise<void> {
-    await this.#requests.send({ method: 'DELETE', path: this.#path(), headers: conditionHeaders(options) });
+    await this.requests.send({ method: 'DELETE', path: this.path(), headers: conditionHeaders(options) });
   }
   /** Moves it to another commit, without making one. */
   async reset(commit: string, options: Condition = {}): Promise<Committed> {
     const { headers, ...request } = jsonBody({ commit });
-    await this.#requests.send({
+    await this.requests.send({
       method: 'PUT',
-      path: this.#path(),
+      path: this.path(),
       ...request,
       headers: { ...headers, ...conditionHeaders(options) },
     });
@@ -604,25 +608,25 @@ export class Branch {
   }
   /** Says who may change it from now on; verbs that are not named are for whoever may write. */
   protect(who: Protection): Promise<Protection> {
-    return this.#requests.json({
+    return this.requests.json({
       method: 'PUT',
-      path: [...this.#path(), 'protection'],
+      path: [...this.path(), 'protection'],
       ...jsonBody(who),
     }) as Promise<Protection>;
   }
 
   /** Loads a body, all of it or nothing. In browsers a stream is gathered first, since they send none over HTTP/1.1. */
   load(body: Body, options: LoadOptions = {}): Promise<Loaded> {
-    return this.#write([], options, loadOf(body, options));
+    return this.write([], options, loadOf(body, options));
   }
   /** The same up to its commit, which `Lake.transact` may make within an hour. */
   async stage(body: Body, options: Omit<LoadOptions, 'author' | 'message' | 'meta' | 'ifMatch'> = {}): Promise<Staged> {
     const { query, ...request } = loadOf(body, options);
-    return (await this.#write([], options, { ...request, query: { ...query, stage: 'T' } })) as unknown as Staged;
+    return (await this.write([], options, { ...request, query: { ...query, stage: 'T' } })) as unknown as Staged;
   }
   /** What a load would come to; loads nothing. */
   previewLoad(body: Body, options: LookOptions = {}): Promise<LoadPreview> {
-    return looked(this.#requests, this.#path(), { dryrun: 'T' }, loadOf(body, options), options);
+    return looked(this.requests, this.path(), { dryrun: 'T' }, loadOf(body, options), options);
   }
   /**
    * Loads JavaScript values: whole numbers as `int64`, Dates as `time`, bigints, Maps, Sets, bytes and this package's
@@ -630,80 +634,80 @@ export class Branch {
    */
   async insert(values: Iterable<unknown> | AsyncIterable<unknown>, options: WriteOptions = {}): Promise<Committed> {
     const body = Array.isArray(values) ? values.map((value) => `${supText(value)}\n`).join('') : supLines(values);
-    return this.#write([], options, supBody(body));
+    return this.write([], options, supBody(body));
   }
   /** Deletes the rows that a filter keeps. */
   deleteWhere(where: string, options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['delete'], options, jsonBody({ where }));
+    return this.write(['delete'], options, jsonBody({ where }));
   }
   deleteObjects(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['delete'], options, jsonBody({ object_ids: objectIds }));
+    return this.write(['delete'], options, jsonBody({ object_ids: objectIds }));
   }
   /** Changes the rows that a filter keeps: `put` are assignments of the language, such as `price:=price*2, seen:=true`. */
   update(where: string, put: string, options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['update'], options, jsonBody({ where, put }));
+    return this.write(['update'], options, jsonBody({ where, put }));
   }
   /** Brings what another branch, or a tag, has into this one. */
   merge(child: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine('merge', child, options);
+    return this.combine('merge', child, options);
   }
   /** Does what a commit did, or all from `A` to `B` as `A..B`. */
   pick(commit: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine('pick', commit, options);
+    return this.combine('pick', commit, options);
   }
   /** What they would do at this moment. */
   previewDelete(where: string): Promise<Preview> {
-    return this.#preview(['delete'], jsonBody({ where }));
+    return this.preview(['delete'], jsonBody({ where }));
   }
   previewUpdate(where: string, put: string): Promise<Preview> {
-    return this.#preview(['update'], jsonBody({ where, put }));
+    return this.preview(['update'], jsonBody({ where, put }));
   }
   previewMerge(child: string, options: CombineOptions = {}): Promise<Preview> {
-    return this.#preview(['merge', child], ruleOf(options));
+    return this.preview(['merge', child], ruleOf(options));
   }
   previewPick(commit: string, options: CombineOptions = {}): Promise<Preview> {
-    return this.#preview(['pick', commit], ruleOf(options));
+    return this.preview(['pick', commit], ruleOf(options));
   }
   previewRevert(commit: string, options: CombineOptions = {}): Promise<Preview> {
-    return this.#preview(['revert', commit], ruleOf(options));
+    return this.preview(['revert', commit], ruleOf(options));
   }
   /** Puts data objects together into new ones. */
   compact(objectIds: readonly string[], options: WriteOptions = {}): Promise<Committed> {
-    return this.#write(['compact'], options, jsonBody({ object_ids: objectIds }));
+    return this.write(['compact'], options, jsonBody({ object_ids: objectIds }));
   }
   /** Undoes a commit by a new one. */
   revert(commit: string, options: CombineOptions = {}): Promise<Committed> {
-    return this.#combine('revert', commit, options);
+    return this.combine('revert', commit, options);
   }
-  #combine(verb: string, what: string, options: CombineOptions): Promise<Committed> {
-    return this.#write([verb, what], options, ruleOf(options));
+  private combine(verb: string, what: string, options: CombineOptions): Promise<Committed> {
+    return this.write([verb, what], options, ruleOf(options));
   }
 
-  async #preview(
+  private async preview(
     path: readonly string[],
     { query, ...request }: Pick<RequestOptions, 'body' | 'headers' | 'query'>,
   ): Promise<Preview> {
     return renamed<Preview>(
-      await this.#requests.json({
+      await this.requests.json({
         method: 'POST',
-        path: [...this.#path(), ...path],
+        path: [...this.path(), ...path],
         query: { ...query, dryrun: 'T' },
         ...request,
       }),
     );
   }
-  #path(): string[] {
-    return ['pool', this.#pool, 'branch', this.name];
+  private path(): string[] {
+    return ['pool', this.pool, 'branch', this.name];
   }
-  async #write(
+  private async write(
     path: readonly string[],
     options: WriteOptions,
     request: Pick<RequestOptions, 'body' | 'query' | 'headers'>,
   ): Promise<Loaded> {
     const { signal } = options;
-    const answer = await this.#requests.json({
+    const answer = await this.requests.json({
       method: 'POST',
-      path: [...this.#path(), ...path],
+      path: [...this.path(), ...path],
       ...request,
       ...(signal && { signal }),
       headers: {

@@ -69,50 +69,50 @@ const primitives: ReadonlyMap<string, Read> = new Map<string, Read>([
 
 /** The lines of one answer, in order. */
 export class JsupReader {
-  #byId = new Map<number, Known>();
+  private byId = new Map<number, Known>();
 
   /** @throws MalformedAnswer */
   read(line: string): Message {
     const json = record(JSON.parse(line));
     if (typeof json['type'] === 'string') {
       // Each channel begins with no types.
-      if (json['type'] === 'QueryChannelSet') this.#byId = new Map();
+      if (json['type'] === 'QueryChannelSet') this.byId = new Map();
       return { kind: 'control', name: json['type'], value: json['value'] };
     }
-    const { type, read } = this.#known(json['type']);
+    const { type, read } = this.known(json['type']);
     return { kind: 'value', value: read(json['value']), type };
   }
 
-  #known(json: unknown): Known {
+  private known(json: unknown): Known {
     const object = record(json);
     const id = object['id'];
     if (object['kind'] === 'ref') {
-      const known = this.#byId.get(Number(id));
+      const known = this.byId.get(Number(id));
       if (!known) throw new MalformedAnswer(`no type has the id ${String(id)}`);
       return known;
     }
-    const known = this.#defined(object);
-    if (typeof id === 'number') this.#byId.set(id, known);
+    const known = this.defined(object);
+    if (typeof id === 'number') this.byId.set(id, known);
     return known;
   }
 
-  #defined(json: Json): Known {
+  private defined(json: Json): Known {
     switch (json['kind']) {
       case 'primitive':
-        return this.#primitive(text(json['name']));
+        return this.primitive(text(json['name']));
       case 'record':
-        return this.#record(json);
+        return this.record(json);
       case 'array': {
-        const { type, read } = this.#known(json['type']);
+        const { type, read } = this.known(json['type']);
         return { type: { kind: 'array', type }, read: (value) => list(value).map(read) };
       }
       case 'set': {
-        const { type, read } = this.#known(json['type']);
+        const { type, read } = this.known(json['type']);
         return { type: { kind: 'set', type }, read: (value) => new Set(list(value).map(read)) };
       }
       case 'map': {
-        const key = this.#known(json['key_type']);
-        const value = this.#known(json['val_type']);
+        const key = this.known(json['key_type']);
+        const value = this.known(json['val_type']);
         const entry = (pair: unknown): [LakeValue, LakeValue] => [key.read(list(pair)[0]), value.read(list(pair)[1])];
         return {
           type: { kind: 'map', key: key.type, value: value.type },
@@ -120,17 +120,17 @@ export class JsupReader {
         };
       }
       case 'union':
-        return unionOf(list(json['types']).map((member) => this.#known(member)));
+        return unionOf(list(json['types']).map((member) => this.known(member)));
       case 'enum': {
         const symbols = list(json['symbols']).map(text);
         return { type: { kind: 'enum', symbols }, read: (value) => new Symbolic(symbols[Number(text(value))]!) };
       }
       case 'error': {
-        const { type, read } = this.#known(json['type']);
+        const { type, read } = this.known(json['type']);
         return { type: { kind: 'error', type }, read: (value) => new ErrorValue(read(value)) };
       }
       case 'named': {
-        const { type, read } = this.#known(json['type']);
+        const { type, read } = this.known(json['type']);
         return { type: { kind: 'named', name: text(json['name']), type }, read };
       }
       default:
@@ -138,20 +138,20 @@ export class JsupReader {
     }
   }
 
-  #primitive(name: string): Known {
+  private primitive(name: string): Known {
     const type: Type = { kind: 'primitive', name };
-    if (name === 'type') return { type, read: (value) => new TypeValue(this.#known(value).type) };
+    if (name === 'type') return { type, read: (value) => new TypeValue(this.known(value).type) };
     const read = primitives.get(name);
     if (!read) throw new MalformedAnswer(`unknown primitive type: ${name}`);
     // A null stands in a column of any type.
     return { type, read: (value) => (value === null ? null : read(value)) };
   }
 
-  #record(json: Json): Known {
+  private record(json: Json): Known {
     const readers: Read[] = [];
     const fields = list(json['fields'] ?? []).map((each): FieldType => {
       const field = record(each);
-      const known = this.#known(field['type']);
+      const known = this.known(field['type']);
       readers.push(known.read);
       return { name: text(field['name']), type: known.type, optional: field['opt'] === true };
     });

@@ -69,19 +69,19 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
   stats: QueryStats | undefined;
   /** What the text may not mean as it was written, such as names that no row has, before the first value. */
   readonly warnings: string[] = [];
-  readonly #requests: Requests;
-  readonly #options: QueryOptions;
-  readonly #abort = new AbortController();
+  private readonly requests: Requests;
+  private readonly options: QueryOptions;
+  private readonly abort = new AbortController();
 
   constructor(requests: Requests, text: string, options: QueryOptions) {
     this.text = text;
-    this.#requests = requests;
-    this.#options = options;
+    this.requests = requests;
+    this.options = options;
   }
 
   /** Ends it, here and in the service. */
   cancel(): void {
-    this.#abort.abort();
+    this.abort.abort();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T> {
@@ -90,7 +90,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
 
   /** The values with their types: for the order of fields, names of types, members of unions. */
   async *typed(): AsyncGenerator<TypedValue<T>> {
-    const response = await this.#send('jsup', { ctrl: 'T' });
+    const response = await this.send('jsup', { ctrl: 'T' });
     const reader = new JsupReader();
     let channel = 'main';
     for await (const line of linesOf(response.body!)) {
@@ -125,24 +125,24 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
    * The answer's bytes as they come; `control`: in BSUP and JSUP, with the messages about the query between the values.
    */
   async bytes(format: Format, options: { readonly control?: boolean } = {}): Promise<ReadableStream<Uint8Array>> {
-    return (await this.#send(format, options.control ? { ctrl: 'T' } : {})).body!;
+    return (await this.send(format, options.control ? { ctrl: 'T' } : {})).body!;
   }
   /**
    * An Arrow IPC stream of all rows as one record type: fields that a row lacks are null. `lake-data-service/client/arrow`
    * makes a table of it.
    */
   async arrow(): Promise<ReadableStream<Uint8Array>> {
-    return (await this.#send('arrows', { fuse: 'T' })).body!;
+    return (await this.send('arrows', { fuse: 'T' })).body!;
   }
   /** The whole answer as text. */
   async asText(format: Format = 'sup'): Promise<string> {
-    return (await this.#send(format)).text();
+    return (await this.send(format)).text();
   }
 
-  async #send(format: Format, query: Readonly<Record<string, string>> = {}): Promise<Response> {
-    const { pool, branch, indexBase, requestId, after, signal } = this.#options;
+  private async send(format: Format, query: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const { pool, branch, indexBase, requestId, after, signal } = this.options;
     const head = pool === undefined && branch === undefined ? undefined : { pool, branch };
-    const response = await this.#requests.send({
+    const response = await this.requests.send({
       method: 'POST',
       path: ['query'],
       query,
@@ -154,7 +154,7 @@ export class Query<T = LakeValue> implements AsyncIterable<T> {
       },
       text: this.text,
       body: JSON.stringify({ query: this.text, head, index_base: indexBase }),
-      signal: signal ? AbortSignal.any([signal, this.#abort.signal]) : this.#abort.signal,
+      signal: signal ? AbortSignal.any([signal, this.abort.signal]) : this.abort.signal,
     });
     this.requestId = response.headers.get('x-request-id') ?? undefined;
     return response;

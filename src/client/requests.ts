@@ -58,22 +58,23 @@ export class Requests {
   readonly base: string;
   /** The highest number of an event that an answer knew of. */
   lastEvent: number | undefined;
-  readonly #options: ConnectOptions;
+  /** A function, so that a client that is printed or serialized does not show its token. */
+  private readonly options: () => ConnectOptions;
 
   constructor(base: string, options: ConnectOptions) {
     this.base = base.replace(/\/+$/, '');
-    this.#options = options;
+    this.options = () => options;
   }
 
   /** The answer, 2xx. @throws LakeFailure, or what `fetch` throws. */
   async send(request: RequestOptions): Promise<Response> {
     const mayRepeat =
       request.method === 'GET' || (request.headers?.['Idempotency-Key'] !== undefined && isWhole(request.body));
-    const triesMax = mayRepeat ? 1 + (this.#options.retriesMax ?? 2) : 1;
+    const triesMax = mayRepeat ? 1 + (this.options().retriesMax ?? 2) : 1;
     for (let tries = 1; ; tries++) {
       let retryMs = retryMsBase * 2 ** (tries - 1);
       try {
-        const response = await this.#once(request);
+        const response = await this.once(request);
         if (response.ok) return response;
         const failure = await failureOf(response, request.text);
         if (!passing.has(response.status) || tries === triesMax) throw failure;
@@ -91,8 +92,8 @@ export class Requests {
     return response.status === 204 ? undefined : response.json();
   }
 
-  async #once({ method, path, query = {}, headers = {}, body, signal }: RequestOptions): Promise<Response> {
-    const { token, after, fetch: send = fetch } = this.#options;
+  private async once({ method, path, query = {}, headers = {}, body, signal }: RequestOptions): Promise<Response> {
+    const { token, after, fetch: send = fetch } = this.options();
     const event = typeof after === 'function' ? after() : after;
     const secret = typeof token === 'function' ? await token() : token;
     const search = new URLSearchParams(given(query)).toString();
@@ -100,7 +101,7 @@ export class Requests {
     const response = await send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
       method,
       headers: given({
-        ...this.#options.headers,
+        ...this.options().headers,
         ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
         ...(event !== undefined && { 'Lake-After': String(event) }),
         ...headers,

@@ -36,59 +36,59 @@ export const openAudit = async (path: string, report: (fault: unknown) => void):
 };
 
 class Lines {
-  readonly #file: FileHandle;
-  readonly #report: (fault: unknown) => void;
-  #waiting: string[] = [];
-  #lost = 0;
+  private readonly file: FileHandle;
+  private readonly report: (fault: unknown) => void;
+  private waiting: string[] = [];
+  private lost = 0;
   /** What is being written. */
-  #rest: Uint8Array = new Uint8Array(0);
-  #writing: Promise<void> | undefined;
-  readonly #closing = new AbortController();
+  private rest: Uint8Array = new Uint8Array(0);
+  private writing: Promise<void> | undefined;
+  private readonly closing = new AbortController();
 
   constructor(file: FileHandle, report: (fault: unknown) => void) {
-    this.#file = file;
-    this.#report = report;
+    this.file = file;
+    this.report = report;
   }
 
   add(line: AuditLine): void {
-    if (this.#waiting.length >= linesMax) this.#lost++;
-    else this.#waiting.push(`${JSON.stringify(line)}\n`);
-    this.#writing ??= this.#write();
+    if (this.waiting.length >= linesMax) this.lost++;
+    else this.waiting.push(`${JSON.stringify(line)}\n`);
+    this.writing ??= this.write();
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#writing;
-    await this.#file.close().catch(this.#report);
+    this.closing.abort();
+    await this.writing;
+    await this.file.close().catch(this.report);
   }
 
-  async #write(): Promise<void> {
-    const { signal } = this.#closing;
+  private async write(): Promise<void> {
+    const { signal } = this.closing;
     let isRefused = false;
-    while (this.#take()) {
+    while (this.take()) {
       try {
-        const { bytesWritten } = await this.#file.write(this.#rest);
-        this.#rest = this.#rest.subarray(bytesWritten);
+        const { bytesWritten } = await this.file.write(this.rest);
+        this.rest = this.rest.subarray(bytesWritten);
         isRefused = false;
       } catch (fault) {
-        if (!isRefused) this.#report(fault);
+        if (!isRefused) this.report(fault);
         isRefused = true;
         if (signal.aborted) break;
         // Closing tries once more.
         await later(retryMs, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
-    this.#writing = undefined;
+    this.writing = undefined;
   }
 
   /** Whether there is something to be written. */
-  #take(): boolean {
-    if (this.#rest.length > 0) return true;
-    if (this.#waiting.length === 0) return false;
-    const lost = this.#lost > 0 ? `${JSON.stringify({ time: new Date().toISOString(), lost: this.#lost })}\n` : '';
-    this.#rest = Buffer.from(this.#waiting.join('') + lost);
-    this.#waiting = [];
-    this.#lost = 0;
+  private take(): boolean {
+    if (this.rest.length > 0) return true;
+    if (this.waiting.length === 0) return false;
+    const lost = this.lost > 0 ? `${JSON.stringify({ time: new Date().toISOString(), lost: this.lost })}\n` : '';
+    this.rest = Buffer.from(this.waiting.join('') + lost);
+    this.waiting = [];
+    this.lost = 0;
     return true;
   }
 }

@@ -21,27 +21,27 @@ const everyMs = 100;
 
 /** The lines of one command, the first that began above. Without a terminal nothing is shown. */
 export class ProgressLines {
-  readonly #io: CommandIo;
-  readonly #terminal: ProgressTerminal | undefined;
-  readonly #texts = new Map<ProgressLine, () => string>();
-  #drawnAt = 0;
-  #isShown = false;
+  private readonly io: CommandIo;
+  private readonly terminal: ProgressTerminal | undefined;
+  private readonly texts = new Map<ProgressLine, () => string>();
+  private drawnAt = 0;
+  private isShown = false;
 
   constructor(io: CommandIo) {
-    this.#io = io;
-    this.#terminal = io.progress;
+    this.io = io;
+    this.terminal = io.progress;
   }
 
   /** A line for something that begins now. */
   begin(): ProgressLine {
-    const terminal = this.#terminal;
+    const terminal = this.terminal;
     const line: ProgressLine = new ProgressLine({
       tell: (text) => {
-        this.#texts.set(line, text);
-        this.#draw();
+        this.texts.set(line, text);
+        this.draw();
       },
       hide: () => {
-        if (!this.#texts.delete(line)) return;
+        if (!this.texts.delete(line)) return;
         this.hide();
       },
       ...(terminal && { terminal }),
@@ -50,17 +50,17 @@ export class ProgressLines {
   }
 
   hide(): void {
-    if (!this.#isShown) return;
-    this.#isShown = false;
-    this.#io.complain('\r\x1b[J');
+    if (!this.isShown) return;
+    this.isShown = false;
+    this.io.complain('\r\x1b[J');
   }
   /** Surroundings whose output does not mix with the lines. */
   aside(): CommandIo {
-    const io = this.#io;
+    const io = this.io;
     const hide = (): void => {
       this.hide();
     };
-    if (!this.#terminal) return io;
+    if (!this.terminal) return io;
     return {
       ...io,
       complain: (text) => {
@@ -75,17 +75,17 @@ export class ProgressLines {
   }
 
   /** Draws all lines that fit, unless it is too early; the cursor stays at the first. */
-  #draw(): void {
+  private draw(): void {
     const now = performance.now();
-    if (now - this.#drawnAt < everyMs) return;
-    this.#drawnAt = now;
-    const room = Math.max(1, (this.#terminal?.rows?.() ?? Infinity) - 1);
-    const texts = [...this.#texts.values()].map((text) => text()).filter((text) => text !== '');
+    if (now - this.drawnAt < everyMs) return;
+    this.drawnAt = now;
+    const room = Math.max(1, (this.terminal?.rows?.() ?? Infinity) - 1);
+    const texts = [...this.texts.values()].map((text) => text()).filter((text) => text !== '');
     if (texts.length === 0) return this.hide();
     const shown = texts.slice(0, room);
-    this.#isShown = true;
+    this.isShown = true;
     const up = shown.length > 1 ? `\x1b[${shown.length - 1}A\r` : '';
-    this.#io.complain(`\r${shown.map((text) => `${text}\x1b[K`).join('\r\n')}${shown.length > 1 ? `\x1b[J${up}` : ''}`);
+    this.io.complain(`\r${shown.map((text) => `${text}\x1b[K`).join('\r\n')}${shown.length > 1 ? `\x1b[J${up}` : ''}`);
   }
 }
 
@@ -97,23 +97,23 @@ interface LinePlace {
 }
 /** How far one thing is. */
 export class ProgressLine {
-  readonly #place: LinePlace;
-  readonly #beganAt = performance.now();
+  private readonly place: LinePlace;
+  private readonly beganAt = performance.now();
   constructor(place: LinePlace) {
-    this.#place = place;
+    this.place = place;
   }
 
   /** Whether there is a terminal to draw on. */
   get isOn(): boolean {
-    return this.#place.terminal !== undefined;
+    return this.place.terminal !== undefined;
   }
   /** Draws, unless it is too early. */
   tell(state: () => ProgressState): void {
-    const { terminal } = this.#place;
-    if (!terminal || performance.now() - this.#beganAt < firstMs) return;
-    this.#place.tell(() =>
+    const { terminal } = this.place;
+    if (!terminal || performance.now() - this.beganAt < firstMs) return;
+    this.place.tell(() =>
       progressText(state(), {
-        seconds: (performance.now() - this.#beganAt) / 1000,
+        seconds: (performance.now() - this.beganAt) / 1000,
         columns: terminal.columns(),
         color: terminal.color,
       }),
@@ -121,7 +121,7 @@ export class ProgressLine {
   }
   /** It is over. */
   hide(): void {
-    this.#place.hide();
+    this.place.hide();
   }
 }
 

@@ -100,36 +100,36 @@ export const eventHeaders = {
 
 /** Sends the lake's events to everybody who subscribed. */
 export class EventFeed {
-  readonly #lake: Lake;
-  readonly #options: FeedOptions;
-  readonly #subscribers = new Set<Subscriber>();
-  readonly #unlisten: () => void;
-  readonly #endRechecks: (() => void) | undefined;
-  readonly #heartbeat: NodeJS.Timeout | undefined;
-  #sent = 0;
-  #dropped = 0;
+  private readonly lake: Lake;
+  private readonly options: FeedOptions;
+  private readonly subscribers = new Set<Subscriber>();
+  private readonly unlisten: () => void;
+  private readonly endRechecks: (() => void) | undefined;
+  private readonly heartbeat: NodeJS.Timeout | undefined;
+  private sent = 0;
+  private dropped = 0;
 
   constructor(lake: Lake, options: FeedOptions) {
-    this.#lake = lake;
-    this.#options = options;
-    this.#unlisten = lake.onEvent((event) => this.#publish(event));
-    this.#endRechecks = options.onRecheck?.(() => {
-      this.#recheck();
+    this.lake = lake;
+    this.options = options;
+    this.unlisten = lake.onEvent((event) => this.publish(event));
+    this.endRechecks = options.onRecheck?.(() => {
+      this.recheck();
     });
     if (options.heartbeatMs > 0) {
-      this.#heartbeat = setInterval(() => this.#beat(), options.heartbeatMs);
-      this.#heartbeat.unref();
+      this.heartbeat = setInterval(() => this.beat(), options.heartbeatMs);
+      this.heartbeat.unref();
     }
   }
 
   get size(): number {
-    return this.#subscribers.size;
+    return this.subscribers.size;
   }
   /** Events written, subscribers that are behind just now, and those that were closed for being too slow. */
   figures(): { readonly sent: number; readonly lagging: number; readonly dropped: number } {
     let lagging = 0;
-    for (const { actor } of this.#subscribers) if (actor.getSnapshot().value !== 'open') lagging++;
-    return { sent: this.#sent, lagging, dropped: this.#dropped };
+    for (const { actor } of this.subscribers) if (actor.getSnapshot().value !== 'open') lagging++;
+    return { sent: this.sent, lagging, dropped: this.dropped };
   }
 
   /**
@@ -137,26 +137,26 @@ export class EventFeed {
    * events-gone, event-id-invalid
    */
   subscribe(request: SubscribeRequest): void {
-    if (this.#subscribers.size >= this.#options.subscribersMax)
-      throw new LakeError('subscribers-full', { limit: this.#options.subscribersMax });
-    const last = this.#lastSeen(request.lastEventId);
+    if (this.subscribers.size >= this.options.subscribersMax)
+      throw new LakeError('subscribers-full', { limit: this.options.subscribersMax });
+    const last = this.lastSeen(request.lastEventId);
     const { response } = request;
-    const actor = createActor(this.#options.charts?.subscriber ?? subscriberMachine, {
-      input: { waitingMax: this.#options.waitingMax, lastId: this.#lake.lastEventId() },
-      ...(this.#options.inspect && { inspect: this.#options.inspect }),
+    const actor = createActor(this.options.charts?.subscriber ?? subscriberMachine, {
+      input: { waitingMax: this.options.waitingMax, lastId: this.lake.lastEventId() },
+      ...(this.options.inspect && { inspect: this.options.inspect }),
     });
     const subscriber: Subscriber = { actor, request, offered: noBytes, waiting: [], turn: [], read: last };
     actor.on('write', () => {
       if (subscriber.turn.push(subscriber.offered) === 1) process.nextTick(writeTurn, subscriber);
     });
-    actor.on('end', () => this.#end(subscriber));
+    actor.on('end', () => this.end(subscriber));
     response.on('drain', () => {
-      if (!this.#catchUp(subscriber)) drain(subscriber);
+      if (!this.catchUp(subscriber)) drain(subscriber);
     });
     response.on('close', () => actor.send({ type: 'client left' }));
     response.on('error', () => actor.send({ type: 'client left' }));
     actor.start();
-    this.#subscribers.add(subscriber);
+    this.subscribers.add(subscriber);
     // Who left before has closed already.
     if (response.destroyed) return actor.send({ type: 'client left' });
     response.writeHead(200, {
@@ -165,25 +165,25 @@ export class EventFeed {
       'last-event-id': String(last),
     } as Record<string, string>);
     response.flushHeaders();
-    if (last === this.#lake.lastEventId()) return;
+    if (last === this.lake.lastEventId()) return;
     actor.send({ type: 'fell behind' });
-    this.#catchUp(subscriber);
+    this.catchUp(subscriber);
   }
 
   /** Ends all streams and listens no more. */
   close(): void {
-    this.#unlisten();
-    this.#endRechecks?.();
-    clearInterval(this.#heartbeat);
-    for (const { actor } of [...this.#subscribers]) actor.send({ type: 'service closing' });
+    this.unlisten();
+    this.endRechecks?.();
+    clearInterval(this.heartbeat);
+    for (const { actor } of [...this.subscribers]) actor.send({ type: 'service closing' });
   }
 
-  #lastSeen(lastEventId: string | undefined): number {
-    if (lastEventId === undefined || lastEventId === '') return this.#lake.lastEventId();
+  private lastSeen(lastEventId: string | undefined): number {
+    if (lastEventId === undefined || lastEventId === '') return this.lake.lastEventId();
     if (!/^\d{1,15}$/.test(lastEventId)) throw new LakeError('event-id-invalid', { id: lastEventId });
     const id = Number(lastEventId);
-    if (!this.#lake.eventsSince(id, 1))
-      throw new LakeError('events-gone', { id: lastEventId, last: this.#lake.lastEventId() });
+    if (!this.lake.eventsSince(id, 1))
+      throw new LakeError('events-gone', { id: lastEventId, last: this.lake.lastEventId() });
     return id;
   }
 
@@ -191,18 +191,18 @@ export class EventFeed {
    * Writes what a subscriber that catches up missed, as far as its connection takes it, a page of the log at a time.
    * False: it does not catch up.
    */
-  #catchUp(subscriber: Subscriber): boolean {
+  private catchUp(subscriber: Subscriber): boolean {
     const { actor, request } = subscriber;
     if (actor.getSnapshot().value !== 'catching up') return false;
     for (;;) {
-      const page = this.#lake.eventsSince(subscriber.read, pageEvents);
+      const page = this.lake.eventsSince(subscriber.read, pageEvents);
       if (!page || page.length === 0) {
         actor.send({ type: page ? 'caught up' : 'log ended' });
         return true;
       }
       subscriber.read = page.at(-1)!.id;
       const wanted = request.wanted ? page.filter(request.wanted) : page;
-      this.#sent += wanted.length;
+      this.sent += wanted.length;
       if (
         wanted.length > 0 &&
         !request.response.write(Buffer.concat(wanted.map((event) => eventBytes(event, request))))
@@ -211,41 +211,41 @@ export class EventFeed {
     }
   }
 
-  #publish(event: LakeEvent): void {
+  private publish(event: LakeEvent): void {
     const encoded = new Map<string, Uint8Array>();
-    for (const subscriber of [...this.#subscribers]) {
+    for (const subscriber of [...this.subscribers]) {
       const { format, names, wanted } = subscriber.request;
       if (wanted && !wanted(event)) continue;
       const key = `${format} ${names}`;
       let bytes = encoded.get(key);
       if (!bytes) encoded.set(key, (bytes = eventBytes(event, subscriber.request)));
       offer(subscriber, event, bytes);
-      this.#sent++;
+      this.sent++;
     }
   }
 
   /** Ends the streams of those who may no longer listen. */
-  #recheck(): void {
-    for (const { actor, request } of this.#subscribers)
+  private recheck(): void {
+    for (const { actor, request } of this.subscribers)
       void request.stillMay?.().then((may) => {
         if (!may) actor.send({ type: 'service closing' });
       });
   }
 
-  #beat(): void {
-    for (const { actor, request } of this.#subscribers) {
+  private beat(): void {
+    for (const { actor, request } of this.subscribers) {
       if (actor.getSnapshot().value === 'open' && !request.response.write(heartbeat))
         actor.send({ type: 'connection full' });
     }
   }
 
-  #end(subscriber: Subscriber): void {
-    this.#subscribers.delete(subscriber);
+  private end(subscriber: Subscriber): void {
+    this.subscribers.delete(subscriber);
     subscriber.waiting.length = 0;
     const { response } = subscriber.request;
     // Who is too slow gets no end of the chunked body: it must not take the stream for whole.
     if (subscriber.actor.getSnapshot().context.end === 'too slow') {
-      this.#dropped++;
+      this.dropped++;
       response.destroy();
       return;
     }

@@ -33,7 +33,7 @@ export class RoutedCall implements Call {
   readonly audit?: AuditTrail;
   readonly visible: LakeServices;
   readonly sent?: Hash;
-  readonly #row: Route;
+  private readonly row: Route;
 
   constructor({ service, row, request, reply, response, audit }: Routed, who: Identified | undefined) {
     const { lake } = service;
@@ -45,7 +45,7 @@ export class RoutedCall implements Call {
     if (audit) this.audit = audit;
     this.visible = who || audit ? lakeOf(lake, who?.principal, audit && viewListener(audit)) : lake;
     if (request.headers['idempotency-key'] !== undefined) this.sent = createHash('sha256');
-    this.#row = row;
+    this.row = row;
   }
 
   get params(): unknown {
@@ -79,9 +79,9 @@ export class RoutedCall implements Call {
       pace,
       held,
       sent: this.sent,
-      textField: this.#row.textField,
+      textField: this.row.textField,
     };
-    return fieldsOf(await readControlBody(raw, this.contentType, limits), this.#row.body as TSchema);
+    return fieldsOf(await readControlBody(raw, this.contentType, limits), this.row.body as TSchema);
   }
 }
 const viewListener = (audit: AuditTrail): Parameters<typeof lakeOf>[2] => ({

@@ -45,27 +45,27 @@ abstract class Run {
   /** One of the same id that began before and runs on. */
   older: this | undefined;
   /** Gone when it has ended, all three: they hold the request, and what ended is known for a while. */
-  #whenLeft: Begun['whenLeft'] | undefined;
-  #stopped: Begun['stopped'];
-  #controller: AbortController | undefined;
-  #reason: LakeError | undefined;
-  #waiters: (() => void)[] | undefined;
+  private whenLeft: Begun['whenLeft'] | undefined;
+  private stopped: Begun['stopped'];
+  private controller: AbortController | undefined;
+  private abortReason: LakeError | undefined;
+  private waiters: (() => void)[] | undefined;
 
   constructor({ id, owner, whenLeft, stopped }: Begun) {
     this.id = id;
     this.owner = owner;
-    this.#whenLeft = whenLeft;
-    this.#stopped = stopped;
+    this.whenLeft = whenLeft;
+    this.stopped = stopped;
   }
 
   /** Fires when it is to end: its client left, it was cancelled, its time is over. */
   get signal(): AbortSignal {
-    if (this.#controller) return this.#controller.signal;
-    const controller = (this.#controller = new AbortController());
-    this.#whenLeft?.(() => {
+    if (this.controller) return this.controller.signal;
+    const controller = (this.controller = new AbortController());
+    this.whenLeft?.(() => {
       if (this.endedAt === 0) controller.abort();
     });
-    if (this.#reason) controller.abort(this.#reason);
+    if (this.abortReason) controller.abort(this.abortReason);
     return controller.signal;
   }
   get elapsedMs(): number {
@@ -73,12 +73,12 @@ abstract class Run {
   }
   /** Why it was told to end. */
   get reason(): LakeError | undefined {
-    return this.#reason;
+    return this.abortReason;
   }
   protected stop(reason: LakeError): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(reason);
-    this.#stopped?.(reason);
+    this.abortReason ??= reason;
+    this.controller?.abort(reason);
+    this.stopped?.(reason);
   }
 
   /** Resolves once it has ended. */
@@ -86,17 +86,17 @@ abstract class Run {
     return this.endedAt > 0
       ? Promise.resolve()
       : new Promise((resolve) => {
-          (this.#waiters ??= []).push(resolve);
+          (this.waiters ??= []).push(resolve);
         });
   }
   protected finish(): boolean {
     if (this.endedAt > 0) return false;
     this.endedAt = performance.now();
-    for (const tell of this.#waiters ?? []) tell();
-    this.#waiters = undefined;
-    this.#whenLeft = undefined;
-    this.#stopped = undefined;
-    this.#controller = undefined;
+    for (const tell of this.waiters ?? []) tell();
+    this.waiters = undefined;
+    this.whenLeft = undefined;
+    this.stopped = undefined;
+    this.controller = undefined;
     return true;
   }
 }
@@ -111,22 +111,22 @@ type QueryState = 'waiting' | 'compiling' | 'running' | 'streaming' | 'done' | '
 export class QueryRun extends Run {
   readonly text: string;
   readonly watch: QueryWatch;
-  readonly #left: (run: QueryRun) => void;
-  readonly #timer: NodeJS.Timeout | undefined;
-  #failure: unknown;
+  private readonly left: (run: QueryRun) => void;
+  private readonly timer: NodeJS.Timeout | undefined;
+  private firstFailure: unknown;
 
   constructor(begun: QueryBegun, msMax: number, left: (run: QueryRun) => void, { charts, inspect }: RunHost) {
     super(begun);
     this.text = begun.text;
     this.watch = new QueryWatch({ id: begun.id }, inspect, charts.query);
-    this.#left = left;
-    this.#timer =
+    this.left = left;
+    this.timer =
       msMax > 0
         ? setTimeout(() => {
             this.stop(new LakeError('query-time', { limit: msMax / 1000 }));
           }, msMax)
         : undefined;
-    this.#timer?.unref();
+    this.timer?.unref();
   }
 
   cancel(): void {
@@ -134,19 +134,19 @@ export class QueryRun extends Run {
   }
   /** It ended by an error that the answer tells of. */
   failed(error: unknown): void {
-    this.#failure ??= error;
+    this.firstFailure ??= error;
   }
   /** Its answer is over. */
   ended(): void {
-    clearTimeout(this.#timer);
+    clearTimeout(this.timer);
     if (this.endedAt > 0) return;
     this.watch.answered(this.failure);
     this.finish();
-    this.#left(this);
+    this.left(this);
   }
 
   get failure(): unknown {
-    return this.#failure ?? this.watch.failure;
+    return this.firstFailure ?? this.watch.failure;
   }
   get state(): QueryState {
     return this.watch.chart.state.replace('working.', '') as QueryState;
@@ -182,8 +182,8 @@ export class LoadRun extends Run {
   readonly watch: LoadWatch;
   /** Tells what waits for a small body that nobody will need it. */
   unblock: ((reason: LakeError) => void) | undefined;
-  readonly #left: (run: LoadRun) => void;
-  #failure: unknown;
+  private readonly left: (run: LoadRun) => void;
+  private firstFailure: unknown;
 
   constructor(begun: LoadBegun, left: (run: LoadRun) => void, { charts, inspect }: RunHost) {
     super(begun);
@@ -191,7 +191,7 @@ export class LoadRun extends Run {
     this.pool = begun.pool;
     this.branch = begun.branch;
     this.bytesTotal = begun.bytesTotal;
-    this.#left = left;
+    this.left = left;
   }
 
   cancel(): void {
@@ -206,18 +206,18 @@ export class LoadRun extends Run {
   }
   committed(commit: string): void {
     this.watch.committed(commit);
-    if (this.finish()) this.#left(this);
+    if (this.finish()) this.left(this);
   }
   rejected(error: unknown): void {
-    this.#failure = error;
+    this.firstFailure = error;
     this.watch.failed(error);
     this.watch.ended();
-    if (this.finish()) this.#left(this);
+    if (this.finish()) this.left(this);
   }
 
   /** Its objects were written; it was its commit that failed. */
   get isCommitFailure(): boolean {
-    return this.watch.commitAskedAt > 0 && this.#failure !== undefined;
+    return this.watch.commitAskedAt > 0 && this.firstFailure !== undefined;
   }
   /** It cannot be cancelled any more. */
   get isCommitting(): boolean {
@@ -227,7 +227,7 @@ export class LoadRun extends Run {
     return this.watch.chart.context.commit ?? undefined;
   }
   get failure(): unknown {
-    return this.#failure;
+    return this.firstFailure;
   }
   get state(): LoadState {
     return this.watch.chart.state.replace(/\..*/, '') as LoadState;
@@ -242,68 +242,68 @@ export interface Asker {
 
 class KnownRuns<R extends Run> {
   /** The newest of each id and owner: what others call theirs hides nothing. */
-  readonly #newest = new Map<string, Map<string | undefined, R>>();
+  private readonly newest = new Map<string, Map<string | undefined, R>>();
   /** Oldest first. */
-  readonly #ended = new Set<R>();
-  readonly #keepMs: number;
-  readonly #charsOf: (run: R) => number;
+  private readonly ended = new Set<R>();
+  private readonly keepMs: number;
+  private readonly charsOf: (run: R) => number;
   /** Told of each that nobody can ask for any more. */
-  readonly #forgotten: (run: R) => void;
-  readonly #sweeping: NodeJS.Timeout;
-  #endedChars = 0;
+  private readonly forgotten: (run: R) => void;
+  private readonly sweeping: NodeJS.Timeout;
+  private endedChars = 0;
 
   constructor(keepMs: number, charsOf: (run: R) => number, forgotten: (run: R) => void) {
-    this.#keepMs = keepMs;
-    this.#charsOf = charsOf;
-    this.#forgotten = forgotten;
-    this.#sweeping = setInterval(() => {
-      this.#sweep();
+    this.keepMs = keepMs;
+    this.charsOf = charsOf;
+    this.forgotten = forgotten;
+    this.sweeping = setInterval(() => {
+      this.sweep();
     }, sweepMs);
-    this.#sweeping.unref();
+    this.sweeping.unref();
   }
 
   add(run: R): R {
-    const before = this.#newestAs(run);
-    this.#setNewest(run);
+    const before = this.newestAs(run);
+    this.setNewest(run);
     if (!before) return run;
-    if (before.endedAt > 0) this.#forget(before);
+    if (before.endedAt > 0) this.forget(before);
     run.older = before.endedAt > 0 ? before.older : before;
     return run;
   }
 
   /** It has ended: known for a while, unless a newer one of its owner has its id. */
   left(run: R): void {
-    let newer = this.#newestAs(run);
+    let newer = this.newestAs(run);
     if (newer !== run) {
       while (newer && newer.older !== run) newer = newer.older;
       if (newer) newer.older = run.older;
-      this.#forgotten(run);
+      this.forgotten(run);
       return;
     }
-    this.#ended.add(run);
-    this.#endedChars += this.#charsOf(run);
-    if (this.#ended.size > endedMax || this.#endedChars > endedCharsMax) this.#sweep();
+    this.ended.add(run);
+    this.endedChars += this.charsOf(run);
+    if (this.ended.size > endedMax || this.endedChars > endedCharsMax) this.sweep();
   }
 
   /** The newest of an id that is the asker's own, else the newest that they may know of. */
   find(id: string, { name, seesAll }: Asker): R | undefined {
-    const owners = this.#newest.get(id);
-    const own = owners && this.#known(owners.get(name));
+    const owners = this.newest.get(id);
+    const own = owners && this.known(owners.get(name));
     if (own || !owners || !seesAll) return own;
     let found: R | undefined;
     for (const newest of owners.values()) {
-      const run = this.#known(newest);
+      const run = this.known(newest);
       if (run && (!found || run.startedAt > found.startedAt)) found = run;
     }
     return found;
   }
   /** All that run. */
   *all(): Generator<R> {
-    for (const owners of this.#newest.values()) for (const newest of owners.values()) yield* runningOf(newest);
+    for (const owners of this.newest.values()) for (const newest of owners.values()) yield* runningOf(newest);
   }
   /** All of an id that run: the asker's own, else those that they may know of. */
   runningOf(id: string, { name, seesAll }: Asker): readonly R[] {
-    const owners = this.#newest.get(id);
+    const owners = this.newest.get(id);
     const own = [...runningOf(owners?.get(name))];
     return own.length > 0 || !owners || !seesAll
       ? own
@@ -311,43 +311,43 @@ class KnownRuns<R extends Run> {
   }
 
   close(): void {
-    clearInterval(this.#sweeping);
+    clearInterval(this.sweeping);
   }
 
-  #newestAs({ id, owner }: R): R | undefined {
-    return this.#newest.get(id)?.get(owner);
+  private newestAs({ id, owner }: R): R | undefined {
+    return this.newest.get(id)?.get(owner);
   }
-  #setNewest(run: R): void {
+  private setNewest(run: R): void {
     const { id, owner } = run;
-    const owners = this.#newest.get(id);
+    const owners = this.newest.get(id);
     if (owners) owners.set(owner, run);
-    else this.#newest.set(id, new Map([[owner, run]]));
+    else this.newest.set(id, new Map([[owner, run]]));
   }
-  #known(newest: R | undefined): R | undefined {
+  private known(newest: R | undefined): R | undefined {
     let run = newest;
-    while (run && this.#isOver(run)) run = run.older;
+    while (run && this.isOver(run)) run = run.older;
     return run;
   }
-  #isOver(run: R): boolean {
-    return run.endedAt > 0 && performance.now() - run.endedAt > this.#keepMs;
+  private isOver(run: R): boolean {
+    return run.endedAt > 0 && performance.now() - run.endedAt > this.keepMs;
   }
-  #sweep(): void {
-    for (const run of this.#ended) {
-      if (this.#ended.size <= endedMax && this.#endedChars <= endedCharsMax && !this.#isOver(run)) return;
-      this.#forget(run);
-      if (this.#newestAs(run) !== run) continue;
-      if (run.older) this.#setNewest(run.older);
-      else this.#remove(run);
+  private sweep(): void {
+    for (const run of this.ended) {
+      if (this.ended.size <= endedMax && this.endedChars <= endedCharsMax && !this.isOver(run)) return;
+      this.forget(run);
+      if (this.newestAs(run) !== run) continue;
+      if (run.older) this.setNewest(run.older);
+      else this.remove(run);
     }
   }
-  #remove({ id, owner }: R): void {
-    const owners = this.#newest.get(id);
+  private remove({ id, owner }: R): void {
+    const owners = this.newest.get(id);
     owners?.delete(owner);
-    if (owners?.size === 0) this.#newest.delete(id);
+    if (owners?.size === 0) this.newest.delete(id);
   }
-  #forget(run: R): void {
-    if (this.#ended.delete(run)) this.#endedChars -= this.#charsOf(run);
-    this.#forgotten(run);
+  private forget(run: R): void {
+    if (this.ended.delete(run)) this.endedChars -= this.charsOf(run);
+    this.forgotten(run);
   }
 }
 
@@ -370,24 +370,24 @@ const counted = <S extends string>(runs: Iterable<{ readonly state: S }>): Reado
 
 /** All of them. `msMax`: the longest that a query may run; 0: no limit. */
 export class Runs {
-  readonly #queries: KnownRuns<QueryRun>;
-  readonly #loads: KnownRuns<LoadRun>;
-  readonly #queryMsMax: number;
-  readonly #host: RunHost;
-  #listener: EndListener | undefined;
-  readonly #queryLeft = (run: QueryRun): void => {
-    this.#queries.left(run);
-    this.#listener?.query(run);
+  private readonly queries: KnownRuns<QueryRun>;
+  private readonly loads: KnownRuns<LoadRun>;
+  private readonly queryMsMax: number;
+  private readonly host: RunHost;
+  private listener: EndListener | undefined;
+  private readonly queryLeft = (run: QueryRun): void => {
+    this.queries.left(run);
+    this.listener?.query(run);
   };
-  readonly #loadLeft = (run: LoadRun): void => {
-    this.#loads.left(run);
-    this.#listener?.load(run);
+  private readonly loadLeft = (run: LoadRun): void => {
+    this.loads.left(run);
+    this.listener?.load(run);
   };
 
   constructor({ queryMsMax, keepMs, ...host }: RunHost & { readonly queryMsMax: number; readonly keepMs: number }) {
-    this.#queryMsMax = queryMsMax;
-    this.#host = host;
-    this.#queries = new KnownRuns(
+    this.queryMsMax = queryMsMax;
+    this.host = host;
+    this.queries = new KnownRuns(
       keepMs,
       ({ text }) => text.length,
       ({ watch }) => {
@@ -395,7 +395,7 @@ export class Runs {
       },
     );
     // A load's chart ends by itself.
-    this.#loads = new KnownRuns(
+    this.loads = new KnownRuns(
       keepMs,
       () => 0,
       () => undefined,
@@ -403,35 +403,35 @@ export class Runs {
   }
 
   beginQuery(begun: QueryBegun): QueryRun {
-    return this.#queries.add(new QueryRun(begun, this.#queryMsMax, this.#queryLeft, this.#host));
+    return this.queries.add(new QueryRun(begun, this.queryMsMax, this.queryLeft, this.host));
   }
   beginLoad(begun: LoadBegun): LoadRun {
-    return this.#loads.add(new LoadRun(begun, this.#loadLeft, this.#host));
+    return this.loads.add(new LoadRun(begun, this.loadLeft, this.host));
   }
 
   query(id: string, asker: Asker): QueryRun | undefined {
-    return this.#queries.find(id, asker);
+    return this.queries.find(id, asker);
   }
   load(id: string, asker: Asker): LoadRun | undefined {
-    return this.#loads.find(id, asker);
+    return this.loads.find(id, asker);
   }
   /** Ends the queries of an id; whether there were any. */
   cancelQueries(id: string, asker: Asker): boolean {
-    const all = this.#queries.runningOf(id, asker);
+    const all = this.queries.runningOf(id, asker);
     for (const run of all) run.cancel();
     return all.length > 0;
   }
   /** How many are in which state. */
   states(): { readonly queries: ReadonlyMap<QueryState, number>; readonly loads: ReadonlyMap<LoadState, number> } {
-    return { queries: counted(this.#queries.all()), loads: counted(this.#loads.all()) };
+    return { queries: counted(this.queries.all()), loads: counted(this.loads.all()) };
   }
   /** Told of each that has ended. */
   hear(listener: EndListener): void {
-    this.#listener = listener;
+    this.listener = listener;
   }
 
   close(): void {
-    this.#queries.close();
-    this.#loads.close();
+    this.queries.close();
+    this.loads.close();
   }
 }

@@ -49,8 +49,8 @@ export interface TakenLoads {
 
 /** The staged loads of a service. */
 export class StagedLoads {
-  readonly #entries = new Map<string, Entry>();
-  #bytes = 0;
+  private readonly entries = new Map<string, Entry>();
+  private bytesHeld = 0;
 
   /**
    * Keeps one. `commit` ends with the transaction that it is part of, or fails when it was dropped.
@@ -58,10 +58,10 @@ export class StagedLoads {
    */
   add(load: StagedLoad): { readonly id: string; readonly untilMs: number; readonly commit: Promise<{ commit: Id }> } {
     const bytes = [...load.objects, ...load.gone].reduce((sum, { inline }) => sum + (inline?.length ?? 0), 0);
-    if (this.#entries.size >= stagedMax)
-      throw new LakeError('stages-full', { what: 'loads', count: this.#entries.size, limit: stagedMax });
-    if (this.#bytes + bytes > stagedBytesMax)
-      throw new LakeError('stages-full', { what: 'bytes', count: this.#bytes, limit: stagedBytesMax });
+    if (this.entries.size >= stagedMax)
+      throw new LakeError('stages-full', { what: 'loads', count: this.entries.size, limit: stagedMax });
+    if (this.bytesHeld + bytes > stagedBytesMax)
+      throw new LakeError('stages-full', { what: 'bytes', count: this.bytesHeld, limit: stagedBytesMax });
     const id = randomUUID();
     let end: StagedEnd | undefined;
     const commit = new Promise<{ commit: Id }>((resolve, reject) => {
@@ -74,22 +74,22 @@ export class StagedLoads {
     });
     assert(end);
     const timer = setTimeout(() => {
-      this.#drop(
+      this.drop(
         id,
         new LakeError('load-cancelled', { reason: 'it was staged, and no transaction took it for an hour' }),
       );
     }, keepMs).unref();
-    this.#bytes += bytes;
-    this.#entries.set(id, { ...load, id, bytes, timer, isTaken: false, ...end });
+    this.bytesHeld += bytes;
+    this.entries.set(id, { ...load, id, bytes, timer, isTaken: false, ...end });
     load.signal.addEventListener('abort', () => {
-      this.#drop(id, load.signal.reason);
+      this.drop(id, load.signal.reason);
     });
     return { id, untilMs: Date.now() + keepMs, commit };
   }
 
   /** For one transaction. @throws stage-unknown, stage-elsewhere, stage-taken */
   take(ids: readonly string[], pool: PoolConfig, branch: string): TakenLoads {
-    const entries = ids.map((id) => this.#entryOf(id, pool, branch));
+    const entries = ids.map((id) => this.entryOf(id, pool, branch));
     if (new Set(ids).size < ids.length)
       throw new LakeError('stage-taken', { id: ids.find((id, i) => ids.indexOf(id) < i)! });
     for (const entry of entries) entry.isTaken = true;
@@ -98,14 +98,14 @@ export class StagedLoads {
       settle: (commit) => {
         for (const entry of entries) {
           entry.isTaken = false;
-          if (commit !== undefined) this.#end(entry).committed(commit);
-          else if (entry.fault !== undefined) this.#drop(entry.id, entry.fault);
+          if (commit !== undefined) this.end(entry).committed(commit);
+          else if (entry.fault !== undefined) this.drop(entry.id, entry.fault);
         }
       },
     };
   }
-  #entryOf(id: string, pool: PoolConfig, branch: string): Entry {
-    const entry = this.#entries.get(id);
+  private entryOf(id: string, pool: PoolConfig, branch: string): Entry {
+    const entry = this.entries.get(id);
     if (!entry || entry.fault !== undefined) throw new LakeError('stage-unknown', { id });
     if (entry.pool.id !== pool.id || entry.branch !== branch)
       throw new LakeError('stage-elsewhere', { id, pool: entry.pool.name, branch: entry.branch });
@@ -113,35 +113,35 @@ export class StagedLoads {
     return entry;
   }
 
-  #drop(id: string, error: unknown): void {
-    const entry = this.#entries.get(id);
+  private drop(id: string, error: unknown): void {
+    const entry = this.entries.get(id);
     if (!entry) return;
     if (entry.isTaken) entry.fault = error;
-    else this.#end(entry).dropped(error);
+    else this.end(entry).dropped(error);
   }
-  #end(entry: Entry): StagedEnd {
+  private end(entry: Entry): StagedEnd {
     clearTimeout(entry.timer);
-    if (this.#entries.delete(entry.id)) this.#bytes -= entry.bytes;
+    if (this.entries.delete(entry.id)) this.bytesHeld -= entry.bytes;
     return entry;
   }
 
   /** Those of a pool that is gone go with it; one of the same name is another one. */
   poolDeleted(poolId: Id): void {
-    for (const { id, pool } of [...this.#entries.values()])
+    for (const { id, pool } of [...this.entries.values()])
       if (pool.id === poolId)
-        this.#drop(id, new LakeError('load-cancelled', { reason: 'it was staged, and its pool was deleted' }));
+        this.drop(id, new LakeError('load-cancelled', { reason: 'it was staged, and its pool was deleted' }));
   }
   /** How many there are. */
   get size(): number {
-    return this.#entries.size;
+    return this.entries.size;
   }
   /** What they take of memory. */
   get bytes(): number {
-    return this.#bytes;
+    return this.bytesHeld;
   }
   /** The service ends: all of them go. */
   close(): void {
-    for (const id of [...this.#entries.keys()])
-      this.#drop(id, new LakeError('load-cancelled', { reason: 'it was staged, and the service ends' }));
+    for (const id of [...this.entries.keys()])
+      this.drop(id, new LakeError('load-cancelled', { reason: 'it was staged, and the service ends' }));
   }
 }

@@ -8,21 +8,21 @@ import type { BranchRecord, Cut, Id } from './lake.types.ts';
 
 /** The cuts of a lake that are open. */
 export class Cuts {
-  readonly #open = new Set<Map<string, Id>>();
+  private readonly openCuts = new Set<Map<string, Id>>();
 
   open(): Cut {
     const moved = new Map<string, Id>();
-    this.#open.add(moved);
+    this.openCuts.add(moved);
     return {
       before: (poolId, branch) => moved.get(keyOf(poolId, branch)),
       close: () => {
-        this.#open.delete(moved);
+        this.openCuts.delete(moved);
       },
     };
   }
   /** A transaction moved branches of a pool: called for all of its pools in one turn, as the branches are moved. */
   moved(poolId: Id, branches: readonly BranchRecord[]): void {
-    for (const moved of this.#open)
+    for (const moved of this.openCuts)
       for (const { name, commit } of branches) {
         const key = keyOf(poolId, name);
         if (!moved.has(key)) moved.set(key, commit);

@@ -97,9 +97,9 @@ export function printExpr(expr: Expr, source?: string): string {
 }
 
 class Printer {
-  readonly #source: string | undefined;
+  private readonly source: string | undefined;
   constructor(source: string | undefined) {
-    this.#source = source;
+    this.source = source;
   }
 
   expr(expr: Expr): string {
@@ -111,13 +111,13 @@ class Printer {
       case 'type-value':
         return `<${this.type(expr.type)}>`;
       case 'fstring':
-        return this.#fstring(expr);
+        return this.fstring(expr);
       case 'id':
-        return expr.quoted && this.#sqlQuoted(expr) ? quote(expr.name) : expr.name;
+        return expr.quoted && this.sqlQuoted(expr) ? quote(expr.name) : expr.name;
       case 'unary':
-        return `${expr.op}${this.#operand(expr.operand, Infinity)}`;
+        return `${expr.op}${this.operand(expr.operand, Infinity)}`;
       case 'binary':
-        return `${this.#binary(expr.written ?? expr.op, expr.left, expr.right)}${expr.escape ? ` escape ${this.expr(expr.escape)}` : ''}`;
+        return `${this.binary(expr.written ?? expr.op, expr.left, expr.right)}${expr.escape ? ` escape ${this.expr(expr.escape)}` : ''}`;
       case 'between':
         return `(${this.expr(expr.expr)}${expr.negated ? ' not' : ''} between ${expr.symmetric ? 'symmetric ' : ''}${this.expr(expr.lower)} and ${this.expr(expr.upper)})`;
       case 'is-null':
@@ -125,41 +125,41 @@ class Printer {
       case 'conditional':
         return `(${this.expr(expr.condition)}) ? ${this.expr(expr.then)} : ${this.expr(expr.otherwise)}`;
       case 'case':
-        return this.#case(expr);
+        return this.case(expr);
       case 'cast':
         return expr.call
-          ? `${expr.attempt ? 'TRY_' : ''}CAST(${this.expr(expr.expr)} AS ${this.#calledTarget(expr.target)})`
-          : `${this.expr(expr.expr)}::${this.#target(expr.target)}`;
+          ? `${expr.attempt ? 'TRY_' : ''}CAST(${this.expr(expr.expr)} AS ${this.calledTarget(expr.target)})`
+          : `${this.expr(expr.expr)}::${this.target(expr.target)}`;
       case 'index':
         return `${this.expr(expr.expr)}[${this.expr(expr.index)}]`;
       case 'slice':
-        return `${this.expr(expr.expr)}[${this.#maybe(expr.from)}:${this.#maybe(expr.to)}${expr.step ? `:${this.expr(expr.step)}` : ''}]`;
+        return `${this.expr(expr.expr)}[${this.maybe(expr.from)}:${this.maybe(expr.to)}${expr.step ? `:${this.expr(expr.step)}` : ''}]`;
       case 'dot':
         return expr.expr.kind === 'id' && expr.expr.name === 'this' && !expr.expr.quoted
           ? expr.name.text
           : `${this.expr(expr.expr)}.${expr.name.text}`;
       case 'call':
-        return this.#call(expr);
+        return this.call(expr);
       case 'agg':
-        return this.#agg(expr);
+        return this.agg(expr);
       case 'record':
-        return `{${expr.elems.map((elem) => this.#recordElem(elem)).join(',')}}`;
+        return `{${expr.elems.map((elem) => this.recordElem(elem)).join(',')}}`;
       case 'array':
-        return `[${this.#elems(expr.elems)}]`;
+        return `[${this.elems(expr.elems)}]`;
       case 'set':
-        return `|[${this.#elems(expr.elems)}]|`;
+        return `|[${this.elems(expr.elems)}]|`;
       case 'map':
         return `|{${expr.entries.map(({ key, value }) => `${this.expr(key)}:${this.expr(value)}`).join(',')}}|`;
       case 'tuple':
         return `(${expr.elems.map((elem) => this.expr(elem)).join(', ')})`;
       case 'subquery':
-        return `(${this.#query(expr.query)})`;
+        return `(${this.query(expr.query)})`;
       case 'array-subquery':
-        return `[${this.#query(expr.query)}]`;
+        return `[${this.query(expr.query)}]`;
       case 'exists':
-        return `exists(${this.#query(expr.query)})`;
+        return `exists(${this.query(expr.query)})`;
       case 'quantified':
-        return `${this.expr(expr.left)}${expr.op}${expr.quantifier}(${this.#query(expr.query)})`;
+        return `${this.expr(expr.left)}${expr.op}${expr.quantifier}(${this.query(expr.query)})`;
       case 'interval':
         return `INTERVAL ${expr.unit === undefined || expr.amount.kind === 'literal' ? this.expr(expr.amount) : `(${this.expr(expr.amount)})`}${expr.unit === undefined ? '' : ` ${expr.unit}`}`;
       case 'columns':
@@ -167,18 +167,18 @@ class Printer {
       case 'extract':
         return `EXTRACT(${this.expr(expr.part)} FROM ${this.expr(expr.expr)})`;
       case 'substring':
-        return this.#substring(expr);
+        return this.substring(expr);
       case 'window':
-        return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.#window(expr.over)}`;
+        return `${this.expr(expr.call)}${expr.nulls ? ` ${expr.nulls} nulls` : ''} over ${expr.over.kind === 'name' ? name(expr.over.text) : this.window(expr.over)}`;
     }
   }
 
-  #window(spec: WindowSpec): string {
+  private window(spec: WindowSpec): string {
     const bound = ({ bound, offset }: FrameBound): string => (offset ? `${this.expr(offset)} ${bound}` : bound);
     const { base, partitionBy, orderBy, frame } = spec;
     const parts: string[] = base ? [name(base.text)] : [];
     if (partitionBy.length > 0) parts.push(`partition by ${partitionBy.map((e) => this.expr(e)).join(',')}`);
-    if (orderBy.length > 0) parts.push(`order by ${this.#orderKeys(orderBy)}`);
+    if (orderBy.length > 0) parts.push(`order by ${this.orderKeys(orderBy)}`);
     if (frame)
       parts.push(
         `${frame.unit} ${frame.last ? `between ${bound(frame.first)} and ${bound(frame.last)}` : bound(frame.first)}${frame.exclude ? ` exclude ${frame.exclude}` : ''}`,
@@ -187,27 +187,27 @@ class Printer {
   }
 
   /** An operand of something of this strength. */
-  #operand(expr: Expr, strength: number): string {
+  private operand(expr: Expr, strength: number): string {
     const text = this.expr(expr);
     return isOperation(expr) && strengthOf(expr) < strength ? `(${text})` : text;
   }
 
   /** Names in double quotes, which only SQL has, keep them. */
-  #sqlQuoted(expr: Span): boolean {
-    return this.#source !== undefined && sliceBytes(this.#source, expr).startsWith('"');
+  private sqlQuoted(expr: Span): boolean {
+    return this.source !== undefined && sliceBytes(this.source, expr).startsWith('"');
   }
 
-  #maybe(expr: Expr | undefined): string {
+  private maybe(expr: Expr | undefined): string {
     return expr === undefined ? '' : this.expr(expr);
   }
 
-  #binary(op: string, left: Expr, right: Expr): string {
+  private binary(op: string, left: Expr, right: Expr): string {
     const strength = strengths[op] ?? 0;
-    const sides = [this.#operand(left, strength), this.#operand(right, strength)];
+    const sides = [this.operand(left, strength), this.operand(right, strength)];
     return sides.join(spaced.has(op) ? ` ${op} ` : op);
   }
 
-  #case(expr: Extract<Expr, { readonly kind: 'case' }>): string {
+  private case(expr: Extract<Expr, { readonly kind: 'case' }>): string {
     const parts = ['case'];
     if (expr.operand !== undefined) parts.push(this.expr(expr.operand));
     for (const { when, then } of expr.whens) parts.push(`when ${this.expr(when)} then ${this.expr(then)}`);
@@ -215,21 +215,21 @@ class Printer {
     return [...parts, 'end'].join(' ');
   }
 
-  #call(expr: CallExpr): string {
-    const callee = expr.callee.kind === 'name' ? expr.callee.text : `(${this.#lambda(expr.callee)})`;
-    return `${callee}(${expr.args.map((arg) => this.#arg(arg)).join(', ')})`;
+  private call(expr: CallExpr): string {
+    const callee = expr.callee.kind === 'name' ? expr.callee.text : `(${this.lambda(expr.callee)})`;
+    return `${callee}(${expr.args.map((arg) => this.arg(arg)).join(', ')})`;
   }
 
-  #arg(arg: Arg): string {
+  private arg(arg: Arg): string {
     if (arg.kind === 'function-ref') return `&${arg.name.text}`;
-    return arg.kind === 'lambda' ? this.#lambda(arg) : this.expr(arg);
+    return arg.kind === 'lambda' ? this.lambda(arg) : this.expr(arg);
   }
 
-  #lambda(lambda: LambdaNode): string {
+  private lambda(lambda: LambdaNode): string {
     return `lambda ${names(lambda.params, ',')}:${this.expr(lambda.body)}`;
   }
 
-  #orderKeys(keys: readonly OrderKey[]): string {
+  private orderKeys(keys: readonly OrderKey[]): string {
     return keys
       .map((k) =>
         [
@@ -244,40 +244,40 @@ class Printer {
       .join(',');
   }
 
-  #agg(expr: Extract<Expr, { readonly kind: 'agg' }>): string {
+  private agg(expr: Extract<Expr, { readonly kind: 'agg' }>): string {
     const filter = expr.filter === undefined ? '' : ` filter ${this.expr(expr.filter)}`;
     const args = [...(expr.arg ? [expr.arg] : []), ...(expr.more ?? [])].map((e) => this.expr(e)).join(', ');
-    const order = expr.order ? ` order by ${this.#orderKeys(expr.order)}` : '';
-    const within = expr.within ? ` within group (order by ${this.#orderKeys(expr.within)})` : '';
+    const order = expr.order ? ` order by ${this.orderKeys(expr.order)}` : '';
+    const within = expr.within ? ` within group (order by ${this.orderKeys(expr.within)})` : '';
     return `${expr.name.text}(${expr.distinct ? 'distinct ' : ''}${args}${order}${expr.nulls ? ` ${expr.nulls} nulls` : ''})${within}${filter}`;
   }
 
-  #substring(expr: Extract<Expr, { readonly kind: 'substring' }>): string {
+  private substring(expr: Extract<Expr, { readonly kind: 'substring' }>): string {
     const from = expr.from === undefined ? '' : ` FROM ${this.expr(expr.from)}`;
     const length = expr.length === undefined ? '' : ` FOR ${this.expr(expr.length)}`;
     return `SUBSTRING(${this.expr(expr.expr)}${from}${length})`;
   }
 
-  #recordElem(elem: RecordElem): string {
+  private recordElem(elem: RecordElem): string {
     if (elem.kind === 'spread') return `...${this.expr(elem.expr)}`;
     return elem.kind === 'record-field' ? `${name(elem.name.text)}:${this.expr(elem.expr)}` : this.expr(elem.expr);
   }
 
-  #elems(elems: Extract<Expr, { readonly kind: 'array' }>['elems']): string {
+  private elems(elems: Extract<Expr, { readonly kind: 'array' }>['elems']): string {
     return elems.map((elem) => (elem.kind === 'spread' ? `...${this.expr(elem.expr)}` : this.expr(elem))).join(',');
   }
 
-  #fstring(expr: FStringExpr): string {
+  private fstring(expr: FStringExpr): string {
     const parts = expr.parts.map((part) => (part.kind === 'fstring-text' ? part.text : `{${this.expr(part.expr)}}`));
     return `f"${parts.join('')}"`;
   }
 
   /** A query as it was written, with single blanks. */
-  #query(query: QueryNode): string {
-    return this.#source === undefined ? '...' : sliceBytes(this.#source, query).replace(/\s+/g, ' ');
+  private query(query: QueryNode): string {
+    return this.source === undefined ? '...' : sliceBytes(this.source, query).replace(/\s+/g, ' ');
   }
 
-  #target(target: CastTarget): string {
+  private target(target: CastTarget): string {
     switch (target.kind) {
       case 'id':
         return target.name;
@@ -292,10 +292,10 @@ class Printer {
     }
   }
 
-  #calledTarget(target: CastTarget): string {
+  private calledTarget(target: CastTarget): string {
     if (target.kind === 'sql-type') return sqlTypeText(target.type);
     return target.kind === 'id' || target.kind === 'cast-name' || target.kind === 'cast-date'
-      ? this.#target(target)
+      ? this.target(target)
       : this.type(target);
   }
 

@@ -13,19 +13,19 @@ const connectionsMax = 64;
 export class Agents {
   readonly http = new HttpAgent({ keepAlive: true, maxSockets: connectionsMax });
   readonly https = new HttpsAgent({ keepAlive: true, maxSockets: connectionsMax });
-  readonly #underWay = new Set<ClientRequest>();
-  #closed: Error | undefined;
+  private readonly underWay = new Set<ClientRequest>();
+  private closed: Error | undefined;
 
   /** Knows it until it has ended. */
   add(request: ClientRequest): void {
-    this.#underWay.add(request);
-    request.once('close', () => this.#underWay.delete(request));
-    if (this.#closed) request.destroy(this.#closed);
+    this.underWay.add(request);
+    request.once('close', () => this.underWay.delete(request));
+    if (this.closed) request.destroy(this.closed);
   }
   /** Ends all requests, and what comes to be asked. */
   close(reason = new Error('the client was closed')): void {
-    this.#closed = reason;
-    for (const request of this.#underWay) request.destroy(reason);
+    this.closed = reason;
+    for (const request of this.underWay) request.destroy(reason);
     this.http.destroy();
     this.https.destroy();
   }

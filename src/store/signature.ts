@@ -87,11 +87,11 @@ export interface SignedRequest extends Pick<CanonicalRequest, 'method' | 'path' 
 
 /** Signs requests to a store, all headers that are given with them. The key is derived once a day and kept. */
 export class Signer {
-  readonly #region: string;
-  #known: { readonly secret: string; readonly day: string; readonly key: Uint8Array } | undefined;
+  private readonly region: string;
+  private known: { readonly secret: string; readonly day: string; readonly key: Uint8Array } | undefined;
 
   constructor(region: string) {
-    this.#region = region;
+    this.region = region;
   }
 
   /** The headers of the request, those of the signature among them. */
@@ -101,7 +101,7 @@ export class Signer {
     now = new Date(),
   ): Readonly<Record<string, string>> {
     const date = now.toISOString().replace(/-|:|\.\d{3}/g, '');
-    const scope = { day: date.slice(0, 8), region: this.#region, service: 's3' };
+    const scope = { day: date.slice(0, 8), region: this.region, service: 's3' };
     const all: Record<string, string> = {
       ...headers,
       [signatureHeaders.payload]: sha256,
@@ -110,19 +110,17 @@ export class Signer {
     };
     const sorted = Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1));
     const request = { method, path, query, headers: sorted, payload: sha256 };
-    const signature = signatureBytes(request, { date, scope, key: this.#keyOf(secretAccessKey, scope) }).toString(
-      'hex',
-    );
+    const signature = signatureBytes(request, { date, scope, key: this.keyOf(secretAccessKey, scope) }).toString('hex');
     all['authorization'] =
       `${signatureAlgorithm} Credential=${accessKeyId}/${scopeText(scope)}, ` +
       `SignedHeaders=${signedNames(request)}, Signature=${signature}`;
     return all;
   }
-  #keyOf(secret: string, scope: SigningScope): Uint8Array {
-    const known = this.#known;
+  private keyOf(secret: string, scope: SigningScope): Uint8Array {
+    const known = this.known;
     if (known?.secret === secret && known.day === scope.day) return known.key;
     const key = signingKeyOf(secret, scope);
-    this.#known = { secret, day: scope.day, key };
+    this.known = { secret, day: scope.day, key };
     return key;
   }
 }

@@ -11,8 +11,8 @@ import type { UnionVector, Vector } from './vector.ts';
 const known = new WeakMap<UnionVector, Vector | null>();
 
 /**
- * A union that was made of one member, which it has where no copy of it takes it along: it is made in 0.2 of the time
- * that an entry in `known` takes, and no collection looks at it there.
+ * A union that was made of one member: its class says so, and no copy of it is of that class. It is made in 0.2 of the
+ * time that an entry in `known` takes, and no collection looks at it there.
  */
 export class UnionOfOne {
   readonly form = 'union';
@@ -21,17 +21,15 @@ export class UnionOfOne {
   readonly tags: Uint32Array;
   readonly slots: Uint32Array;
   readonly members: readonly Vector[];
-  readonly #only: Vector;
-  constructor(union: Omit<UnionVector, 'form'>, only: Vector) {
+  constructor(union: Omit<UnionVector, 'form'>) {
     this.type = union.type;
     this.length = union.length;
     this.tags = union.tags;
     this.slots = union.slots;
     this.members = union.members;
-    this.#only = only;
   }
   static memberOf(v: UnionVector): Vector | undefined {
-    return #only in v ? v.#only : undefined;
+    return v instanceof UnionOfOne && v.length > 0 ? v.members[v.tags[0]] : undefined;
   }
 }
 
@@ -80,7 +78,7 @@ export const unionOfOne = (type: UnionType, tag: number, member: Vector, members
   const tags = isShared ? tagsOf(tag, length) : new Uint32Array(length).fill(tag);
   const slots = isShared ? slotsOf(length) : new Uint32Array(length).map((_, i) => i);
   const own = members.map((m, k) => (k === tag ? member : m));
-  return new UnionOfOne({ type, length, tags, slots, members: own }, member);
+  return new UnionOfOne({ type, length, tags, slots, members: own });
 };
 
 /** The rows without the union around them, which is no copy: its only member, or its members as parts. */

@@ -28,8 +28,8 @@ export class Chart<Input, Context, Event extends ChartEvent> {
   readonly machine: AnyStateMachine;
   readonly begin: (input: Input) => Context;
   readonly note: (context: Context, event: Event) => Context;
-  readonly #places = new Map<string, Place>();
-  #first: Place | undefined;
+  private readonly places = new Map<string, Place>();
+  private firstPlace: Place | undefined;
 
   /**
    * `begin` and `note` are what the chart itself does with its input, and with an event that leads to another state.
@@ -45,20 +45,20 @@ export class Chart<Input, Context, Event extends ChartEvent> {
   }
 
   first(input: Input): Place {
-    return (this.#first ??= this.#place(initialTransition(this.machine, input)[0]));
+    return (this.firstPlace ??= this.place(initialTransition(this.machine, input)[0]));
   }
   after(place: Place, event: Event): Place {
     let after = place.after.get(event.type);
     if (!after) {
-      after = this.#place(transition(this.machine, place.snapshot, event)[0]);
+      after = this.place(transition(this.machine, place.snapshot, event)[0]);
       place.after.set(event.type, after);
     }
     return after;
   }
-  #place(snapshot: SnapshotFrom<AnyStateMachine>): Place {
+  private place(snapshot: SnapshotFrom<AnyStateMachine>): Place {
     const name = nameOf(snapshot.value as StateValue);
-    let place = this.#places.get(name);
-    if (!place) this.#places.set(name, (place = { snapshot, name, after: new Map() }));
+    let place = this.places.get(name);
+    if (!place) this.places.set(name, (place = { snapshot, name, after: new Map() }));
     return place;
   }
 }
@@ -83,54 +83,54 @@ export class ChartRun<Input, Context, Event extends ChartEvent> {
   readonly logic: AnyStateMachine;
   /** Whose place it is: of who inspects (recording/watch.ts). */
   watched: unknown = undefined;
-  readonly #chart: Chart<Input, Context, Event>;
-  readonly #inspect: ((event: unknown) => void) | undefined;
-  #place: Place;
-  #snapshot: PlainSnapshot<Context>;
+  private readonly chart: Chart<Input, Context, Event>;
+  private readonly inspect: ((event: unknown) => void) | undefined;
+  private place: Place;
+  private snapshot: PlainSnapshot<Context>;
 
   /** Begins in the chart's first state. */
   constructor(chart: Chart<Input, Context, Event>, input: Input, inspect?: (event: unknown) => void) {
     this.logic = chart.machine;
     this.id = chart.machine.id;
-    this.#chart = chart;
-    this.#inspect = inspect;
-    this.#place = chart.first(input);
-    this.#snapshot = plain(this.#place, chart.begin(input));
+    this.chart = chart;
+    this.inspect = inspect;
+    this.place = chart.first(input);
+    this.snapshot = plain(this.place, chart.begin(input));
     if (!inspect) return;
     const event = { type: 'xstate.init', input };
     inspect({ type: '@xstate.actor', actorRef: this });
     inspect({ type: '@xstate.event', actorRef: this, event });
-    inspect({ type: '@xstate.snapshot', actorRef: this, event, snapshot: this.#snapshot });
+    inspect({ type: '@xstate.snapshot', actorRef: this, event, snapshot: this.snapshot });
   }
 
   send(event: Event): void {
-    this.#inspect?.({ type: '@xstate.event', actorRef: this, event });
+    this.inspect?.({ type: '@xstate.event', actorRef: this, event });
     if (this.isOver) return;
-    const after = this.#chart.after(this.#place, event);
-    if (after !== this.#place) {
-      this.#place = after;
-      this.#snapshot = plain(after, this.#chart.note(this.#snapshot.context, event));
+    const after = this.chart.after(this.place, event);
+    if (after !== this.place) {
+      this.place = after;
+      this.snapshot = plain(after, this.chart.note(this.snapshot.context, event));
     }
-    this.#inspect?.({ type: '@xstate.snapshot', actorRef: this, event, snapshot: this.#snapshot });
+    this.inspect?.({ type: '@xstate.snapshot', actorRef: this, event, snapshot: this.snapshot });
   }
 
   /** `working.streaming` */
   get state(): string {
-    return this.#place.name;
+    return this.place.name;
   }
   get context(): Context {
-    return this.#snapshot.context;
+    return this.snapshot.context;
   }
   /** It is in a final state: nothing changes it any more. */
   get isOver(): boolean {
-    return this.#snapshot.status !== 'active';
+    return this.snapshot.status !== 'active';
   }
   getSnapshot(): PlainSnapshot<Context> {
-    return this.#snapshot;
+    return this.snapshot;
   }
   /** As an actor's, to go on from. */
   getPersistedSnapshot(): unknown {
-    return this.logic.getPersistedSnapshot({ ...this.#place.snapshot, context: this.#snapshot.context });
+    return this.logic.getPersistedSnapshot({ ...this.place.snapshot, context: this.snapshot.context });
   }
   /** The charts emit nothing. */
   on(): { readonly unsubscribe: () => void } {

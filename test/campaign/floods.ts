@@ -36,30 +36,30 @@ const pause = (ms: number): Promise<void> =>
 /** What an attacker has: connections that end with the attack, and the time until then. */
 class Attack {
   readonly random: Random;
-  readonly #port: number;
-  readonly #sockets = new Set<Socket>();
+  private readonly port: number;
+  private readonly sockets = new Set<Socket>();
   readonly faults: string[] = [];
   isOver = false;
   constructor(random: Random, port: number) {
     this.random = random;
-    this.#port = port;
+    this.port = port;
   }
   /** A connection; what is read from it, when it is read. */
   async open(): Promise<Socket> {
-    const socket = connect(this.#port, '127.0.0.1');
-    this.#sockets.add(socket);
+    const socket = connect(this.port, '127.0.0.1');
+    this.sockets.add(socket);
     socket
       .setMaxListeners(0)
       .on('error', () => undefined)
       .once('close', () => {
-        this.#sockets.delete(socket);
+        this.sockets.delete(socket);
       });
     await Promise.race([once(socket, 'connect').catch(() => undefined), once(socket, 'close').catch(() => undefined)]);
     return socket;
   }
   end(): void {
     this.isOver = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.sockets) socket.destroy();
   }
 }
 

@@ -3,6 +3,7 @@
  * come back after a lost connection.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { tableOf } from '../../src/client/arrow.ts';
@@ -567,6 +568,12 @@ describe('events', () => {
 });
 
 describe('requests', () => {
+  test('a client that is printed or serialized does not show its token', () => {
+    const client = connect('http://127.0.0.1:1', { token: 'secret', headers: { Authorization: 'Bearer secret' } });
+    const printed = inspect([client, client.pool('p'), client.query('1')], { depth: Infinity });
+    expect([printed, JSON.stringify(client)].filter((text) => text.includes('secret'))).toEqual([]);
+  });
+
   test('a token, asked for anew, and further headers go with each request', async () => {
     const sent: string[] = [];
     let turn = 0;

@@ -2,15 +2,15 @@
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 
 export class Sha256 {
-  readonly #hash: Hash | Hmac;
+  private readonly hash: Hash | Hmac;
   constructor(key?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', keyBytes(key));
+    this.hash = key === undefined ? createHash('sha256') : createHmac('sha256', keyBytes(key));
   }
   update(bytes: Uint8Array): void {
-    this.#hash.update(bytes);
+    this.hash.update(bytes);
   }
   async digest(): Promise<Uint8Array> {
-    return new Uint8Array(this.#hash.digest());
+    return new Uint8Array(this.hash.digest());
   }
   reset(): never {
     throw new Error('a digest is made once');

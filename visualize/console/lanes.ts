@@ -46,38 +46,38 @@ export class Lanes {
   /** Most lanes that a row so far has. */
   width = 1;
   /** The commit that each lane leads to; undefined: free. */
-  readonly #leads: (string | undefined)[] = [];
-  readonly #seen = new Set<string>();
-  #trunk: string | undefined;
+  private readonly leads: (string | undefined)[] = [];
+  private readonly seen = new Set<string>();
+  private trunk: string | undefined;
   /** The trunk's lane is kept free until its tip has come. */
-  #trunkCame = false;
+  private trunkCame = false;
 
   constructor(trunk?: string) {
-    this.#trunk = trunk;
+    this.trunk = trunk;
   }
 
   add(commits: readonly LaneCommit[]): void {
-    for (const commit of commits) this.rows.push(this.#row(commit));
+    for (const commit of commits) this.rows.push(this.row(commit));
   }
 
-  #row({ id, parents }: LaneCommit): LaneRow {
-    const leads = this.#leads;
-    this.#seen.add(id);
+  private row({ id, parents }: LaneCommit): LaneRow {
+    const leads = this.leads;
+    this.seen.add(id);
     const into = leads.flatMap((to, lane) => (to === id ? [lane] : []));
     let lane = into[0];
-    if (id === this.#trunk && !this.#trunkCame) {
-      this.#trunkCame = true;
+    if (id === this.trunk && !this.trunkCame) {
+      this.trunkCame = true;
       lane = 0;
     }
-    lane ??= this.#free();
+    lane ??= this.free();
     for (const each of into) leads[each] = undefined;
     const through = leads.flatMap((to, each) => (to === undefined ? [] : [each]));
     const out: number[] = [];
-    const below = [...new Set(parents)].filter((parent) => !this.#seen.has(parent));
+    const below = [...new Set(parents)].filter((parent) => !this.seen.has(parent));
     below.forEach((parent, i) => {
       // The first parent goes on in the commit's lane; another one joins a line that leads there, or begins its own.
       const there = i === 0 ? lane : leads.indexOf(parent);
-      const to = there >= 0 ? there : this.#free(lane);
+      const to = there >= 0 ? there : this.free(lane);
       leads[to] = parent;
       out.push(to);
     });
@@ -85,8 +85,8 @@ export class Lanes {
     return { lane, through, into, out };
   }
   /** The leftmost free lane; the trunk's is for the trunk alone. `taken`: one that is about to be used. */
-  #free(taken = -1): number {
-    for (let lane = this.#trunk === undefined ? 0 : 1; ; lane++)
-      if (lane !== taken && this.#leads[lane] === undefined) return lane;
+  private free(taken = -1): number {
+    for (let lane = this.trunk === undefined ? 0 : 1; ; lane++)
+      if (lane !== taken && this.leads[lane] === undefined) return lane;
   }
 }

@@ -106,19 +106,19 @@ export class Model {
   actorsLeftOut = 0;
   /** Number of the step that is looked at; undefined: the end. */
   cursor: number | undefined;
-  #next = 0;
+  private next = 0;
   /** Of pools whose actors may come yet. */
-  readonly #poolNames = new Map<string, string>();
+  private readonly poolNames = new Map<string, string>();
 
   constructor(bounded: boolean) {
     this.bounded = bounded;
   }
 
   get firstN(): number {
-    return this.steps[0]?.n ?? this.#next;
+    return this.steps[0]?.n ?? this.next;
   }
   get lastN(): number {
-    return this.#next - 1;
+    return this.next - 1;
   }
   /** Number of the step that is looked at. */
   get at(): number {
@@ -138,12 +138,12 @@ export class Model {
       this.service = message.service;
       this.actorsLeftOut = message.actorsLeftOut;
     }
-    for (const actor of message.actors) this.#actor(actor);
+    for (const actor of message.actors) this.actor(actor);
     for (const record of [...message.records].sort((a, b) => a.seq - b.seq)) this.add(record);
     this.dropped = message.dropped;
-    if (message.kind === 'frame') for (const name of message.gone) this.#gone(name);
-    if (message.kind === 'hello') for (const info of [...this.actors.values()]) this.#forget(info);
-    this.#sample(message.ms, message.kind === 'frame' ? message.records.length : 0);
+    if (message.kind === 'frame') for (const name of message.gone) this.gone(name);
+    if (message.kind === 'hello') for (const info of [...this.actors.values()]) this.forget(info);
+    this.sample(message.ms, message.kind === 'frame' ? message.records.length : 0);
   }
 
   /** Adds a message behind the others. */
@@ -151,7 +151,7 @@ export class Model {
     const machine = machineOf(record.actor);
     const info = this.info(record.actor);
     const step: Step = {
-      n: this.#next++,
+      n: this.next++,
       ms: record.ms,
       actor: record.actor,
       machine,
@@ -171,21 +171,21 @@ export class Model {
     const { fields } = step;
     if ((fields['kind'] === 'create pool' || fields['kind'] === 'rename pool') && typeof fields['poolId'] === 'string')
       this.nameOfPool(fields['poolId'], String(fields['name']));
-    if (this.bounded && this.steps.length > stepsMax + stepsSlack) this.#dropOldest(this.steps.length - stepsMax);
+    if (this.bounded && this.steps.length > stepsMax + stepsSlack) this.dropOldest(this.steps.length - stepsMax);
     return step;
   }
 
   /** What the pool of that id is called. */
   nameOfPool(id: string, name: string): void {
-    this.#poolNames.set(id, name);
+    this.poolNames.set(id, name);
     const info = this.actors.get(`pool/${id}`);
     if (info) info.name = name;
-    if (this.#poolNames.size > stepsMax) this.#poolNames.delete(this.#poolNames.keys().next().value!);
+    if (this.poolNames.size > stepsMax) this.poolNames.delete(this.poolNames.keys().next().value!);
   }
 
   info(name: string): ActorInfo {
     let info = this.actors.get(name);
-    const poolName = name.startsWith('pool/') ? this.#poolNames.get(name.slice(5, 45)) : undefined;
+    const poolName = name.startsWith('pool/') ? this.poolNames.get(name.slice(5, 45)) : undefined;
     if (!info)
       this.actors.set(
         name,
@@ -204,31 +204,31 @@ export class Model {
     return info;
   }
 
-  #actor({ actor, name, state, waiting, running }: LiveActor): void {
+  private actor({ actor, name, state, waiting, running }: LiveActor): void {
     const info = this.info(actor);
     if (name !== undefined) info.name = name;
     Object.assign(info, { state, waiting, running, ended: false });
   }
-  #gone(name: string): void {
+  private gone(name: string): void {
     const info = this.actors.get(name);
     if (!info) return;
     Object.assign(info, { ended: true, waiting: 0, running: 0 });
-    this.#forget(info);
+    this.forget(info);
   }
   /** An actor that ended is known as long as steps of it are. */
-  #forget(info: ActorInfo): void {
+  private forget(info: ActorInfo): void {
     if (info.ended && info.steps.length === 0) this.actors.delete(info.actor);
   }
-  #dropOldest(count: number): void {
+  private dropOldest(count: number): void {
     for (const step of this.steps.splice(0, count)) {
       const info = this.actors.get(step.actor);
       if (info?.steps[0] === step) info.steps.shift();
-      if (info) this.#forget(info);
+      if (info) this.forget(info);
     }
     if (this.cursor !== undefined && this.cursor < this.firstN) this.cursor = this.firstN;
   }
 
-  #sample(ms: number, messages: number): void {
+  private sample(ms: number, messages: number): void {
     let waiting = 0;
     for (const info of this.actors.values())
       if (info.machine === 'pool' || info.machine === 'lake') waiting += info.waiting + info.running;
@@ -259,10 +259,10 @@ export class Model {
 
   /** The actor's state at the place that is looked at; undefined when it was not there. */
   stateOf(info: ActorInfo, at: number = this.at): readonly string[] | undefined {
-    const state = this.#stateOf(info, at);
+    const state = this.stateAt(info, at);
     return state?.length === 0 ? undefined : state;
   }
-  #stateOf(info: ActorInfo, at: number): readonly string[] | undefined {
+  private stateAt(info: ActorInfo, at: number): readonly string[] | undefined {
     if (at >= this.lastN) return info.ended && info.steps.length === 0 ? undefined : info.state;
     const last = this.lastStep(info, at);
     if (last) return last.to;

@@ -21,62 +21,62 @@ type Line = RecordLine | HeaderRecord;
 
 /** Takes line by line; `finish` gives the model. */
 export class RecordingReader {
-  readonly #lines: (ActorRecord | MessageRecord)[] = [];
-  readonly #names = new Map<string, string>();
-  #earlier: EarlierRecording | undefined;
-  #service = '';
-  #lost = 0;
-  #cut = 0;
-  #number = 0;
+  private readonly lines: (ActorRecord | MessageRecord)[] = [];
+  private readonly names = new Map<string, string>();
+  private earlier: EarlierRecording | undefined;
+  private service = '';
+  private lost = 0;
+  private cut = 0;
+  private number = 0;
 
   /** @throws FileError */
   line(text: string): void {
-    this.#number++;
+    this.number++;
     if (text.trim() === '') return;
-    const line = this.#parse(text);
+    const line = this.parse(text);
     if (line === undefined) return;
-    if (this.#service === '' && line.kind !== 'header')
+    if (this.service === '' && line.kind !== 'header')
       throw new FileError('This is no recording: its first line is no header.');
     if (line.kind === 'header') {
-      if ((line.format as number) === earlierFormat) this.#earlier ??= new EarlierRecording();
+      if ((line.format as number) === earlierFormat) this.earlier ??= new EarlierRecording();
       else if (line.format !== recordFormat)
         throw new FileError(`This recording has format ${String(line.format)}; this page reads ${recordFormat}.`);
-      this.#service = String(line.service);
-    } else if (line.kind === 'given') this.#names.set(String(line.pool), String(line.name));
-    else if (line.kind === 'lost') this.#lost += line.lines;
+      this.service = String(line.service);
+    } else if (line.kind === 'given') this.names.set(String(line.pool), String(line.name));
+    else if (line.kind === 'lost') this.lost += line.lines;
     else if (line.kind === 'message' || line.kind === 'actor') {
-      if (!sound(line)) throw new FileError(`Line ${this.#number} of the recording is not sound.`);
-      for (const one of this.#earlier?.lines(line as RecordLine) ?? [line])
-        if (this.#lines.length === messagesMax) this.#cut++;
-        else if (one.kind === 'message' || one.kind === 'actor') this.#lines.push(one);
+      if (!sound(line)) throw new FileError(`Line ${this.number} of the recording is not sound.`);
+      for (const one of this.earlier?.lines(line as RecordLine) ?? [line])
+        if (this.lines.length === messagesMax) this.cut++;
+        else if (one.kind === 'message' || one.kind === 'actor') this.lines.push(one);
     }
   }
-  #parse(text: string): Line | undefined {
+  private parse(text: string): Line | undefined {
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
-      if (this.#service !== '') {
+      if (this.service !== '') {
         // The end of a file that a killed service left.
-        this.#cut++;
+        this.cut++;
         return undefined;
       }
       throw new FileError('This is no recording: its first line is no JSON.');
     }
     if (typeof value !== 'object' || value === null || typeof (value as { readonly kind?: unknown }).kind !== 'string')
-      throw new FileError(`Line ${this.#number} is no line of a recording.`);
+      throw new FileError(`Line ${this.number} is no line of a recording.`);
     return value as Line;
   }
 
   finish(): Model {
-    if (this.#service === '') throw new FileError('This is no recording: it is empty.');
+    if (this.service === '') throw new FileError('This is no recording: it is empty.');
     const model = new Model(false);
-    model.service = this.#service;
-    model.dropped = this.#lost + this.#cut;
-    this.#lines.sort((a, b) => a.seq - b.seq);
-    for (const [pool, name] of this.#names) model.nameOfPool(pool, name);
-    for (const line of this.#lines) {
-      if (line.kind === 'actor') this.#actor(model, line);
+    model.service = this.service;
+    model.dropped = this.lost + this.cut;
+    this.lines.sort((a, b) => a.seq - b.seq);
+    for (const [pool, name] of this.names) model.nameOfPool(pool, name);
+    for (const line of this.lines) {
+      if (line.kind === 'actor') this.actor(model, line);
       else {
         const settled = settledOf(line.emitted);
         model.add({
@@ -95,7 +95,7 @@ export class RecordingReader {
     model.seek(Infinity);
     return model;
   }
-  #actor(model: Model, line: ActorRecord): void {
+  private actor(model: Model, line: ActorRecord): void {
     // One that was there already when this part began is known from the part before, or begins with what it is.
     const known = model.actors.get(line.actor);
     if (known && known.steps.length > 0 && line.snapshot !== undefined) return;

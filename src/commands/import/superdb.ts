@@ -62,9 +62,9 @@ const versionRead = 5;
 
 /** The folder of such a lake. */
 export class ForeignLake {
-  readonly #folder: string;
+  private readonly folder: string;
   private constructor(folder: string) {
-    this.#folder = folder;
+    this.folder = folder;
   }
 
   /** @throws Error where the folder is none, or of another version */
@@ -81,7 +81,7 @@ export class ForeignLake {
 
   async pools(): Promise<readonly ForeignPool[]> {
     const pools = new Map<string, ForeignPool>();
-    for await (const { name, entry, file } of journal(join(this.#folder, 'pools'))) {
+    for await (const { name, entry, file } of journal(join(this.folder, 'pools'))) {
       if (!entry) pools.delete(name);
       else {
         const { layout, ...rest } = entry;
@@ -103,13 +103,13 @@ export class ForeignLake {
 
   /** What happened to a pool's branches, in order. */
   async *moves(pool: ForeignPool): AsyncGenerator<BranchMove> {
-    for await (const { name, entry, file } of journal(join(this.#of(pool), 'branches')))
+    for await (const { name, entry, file } of journal(join(this.of(pool), 'branches')))
       yield { name, commit: entry && idOf(entry['commit'], file), tsNs: BigInt((entry?.['ts'] ?? 0) as bigint) };
   }
 
   /** @throws Error where it is not there or not as it should be */
   async commit(pool: ForeignPool, id: Id): Promise<ForeignCommit> {
-    const file = join(this.#of(pool), 'commits', `${base62(id)}.bsup`);
+    const file = join(this.of(pool), 'commits', `${base62(id)}.bsup`);
     if (!existsSync(file)) throw new Error(`${file}: commit is missing`);
     const [head, ...changes] = await valuesOf(file);
     if (!head || nameOf(head) !== 'commits.Commit') throw new Error(`${file}: does not begin with a commit`);
@@ -154,11 +154,11 @@ export class ForeignLake {
   }
   /** Where the rows of an object are. */
   fileOf(pool: ForeignPool, id: Id): string {
-    return join(this.#of(pool), 'data', `${base62(id)}.bsup`);
+    return join(this.of(pool), 'data', `${base62(id)}.bsup`);
   }
 
-  #of({ id }: ForeignPool): string {
-    return join(this.#folder, base62(id));
+  private of({ id }: ForeignPool): string {
+    return join(this.folder, base62(id));
   }
 }
 

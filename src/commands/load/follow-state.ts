@@ -44,16 +44,16 @@ interface Kept {
 /** The state of one command. */
 export class FollowState {
   readonly places = new Map<string, Place>();
-  readonly #file: string;
-  readonly #folder: string;
-  readonly #target: string;
-  readonly #lock: Lock;
-  #isWritten = true;
+  private readonly file: string;
+  private readonly folder: string;
+  private readonly target: string;
+  private readonly lock: Lock;
+  private isWritten = true;
   private constructor(folder: string, target: string, lock: Lock) {
-    this.#folder = folder;
-    this.#file = join(folder, 'state.json');
-    this.#target = target;
-    this.#lock = lock;
+    this.folder = folder;
+    this.file = join(folder, 'state.json');
+    this.target = target;
+    this.lock = lock;
   }
 
   /** `target`: where it loads; a state is of one. @throws Error where the folder is held, or is of another target */
@@ -66,7 +66,7 @@ export class FollowState {
     });
     const state = new FollowState(folder, target, lock);
     try {
-      state.#read();
+      state.read();
     } catch (problem) {
       await state.close();
       throw problem;
@@ -74,34 +74,34 @@ export class FollowState {
     return state;
   }
 
-  #read(): void {
+  private read(): void {
     let text: string;
     try {
-      text = readFileSync(this.#file, 'utf8');
+      text = readFileSync(this.file, 'utf8');
     } catch (problem) {
       if ((problem as NodeJS.ErrnoException).code === 'ENOENT') return;
       throw problem;
     }
     const kept = keptIn(text);
-    if (!kept) throw new Error(`${this.#file}: this is no state of lake load -follow (option -state)`);
-    if (kept.target !== this.#target)
-      throw new Error(`${this.#file}: the state is of loads into ${kept.target}, not ${this.#target} (option -state)`);
+    if (!kept) throw new Error(`${this.file}: this is no state of lake load -follow (option -state)`);
+    if (kept.target !== this.target)
+      throw new Error(`${this.file}: the state is of loads into ${kept.target}, not ${this.target} (option -state)`);
     for (const place of kept.places) this.places.set(place.id, place);
   }
 
   /** Keeps a place; durable after `write`. */
   keep(place: Place): void {
     this.places.set(place.id, place);
-    this.#isWritten = false;
+    this.isWritten = false;
   }
   forget(id: string): void {
-    this.#isWritten &&= !this.places.delete(id);
+    this.isWritten &&= !this.places.delete(id);
   }
   /** Writes what has changed; durable when it returns. */
   write(): void {
-    if (this.#isWritten) return;
-    const kept: Kept = { version: 1, target: this.#target, places: [...this.places.values()] };
-    const next = `${this.#file}.next`;
+    if (this.isWritten) return;
+    const kept: Kept = { version: 1, target: this.target, places: [...this.places.values()] };
+    const next = `${this.file}.next`;
     const file = openSync(next, 'w');
     try {
       writeFileSync(file, `${JSON.stringify(kept, undefined, 1)}\n`);
@@ -109,13 +109,13 @@ export class FollowState {
     } finally {
       closeSync(file);
     }
-    renameSync(next, this.#file);
-    syncFolder(this.#folder);
-    this.#isWritten = true;
+    renameSync(next, this.file);
+    syncFolder(this.folder);
+    this.isWritten = true;
   }
 
   async close(): Promise<void> {
-    await this.#lock.release(false);
+    await this.lock.release(false);
   }
 }
 

@@ -34,66 +34,66 @@ const standardError: LogOutput = {
 
 /** Where pino's lines go: written in order, without waiting for them. */
 export class LogLines {
-  readonly #output: LogOutput;
-  #lines: string[] = [];
-  #waiting = 0;
+  private readonly output: LogOutput;
+  private lines: string[] = [];
+  private waiting = 0;
   /** What is being written, or was not written to its end. */
-  #begun: Buffer = Buffer.alloc(0);
-  #lost = 0;
-  #busy = false;
+  private begun: Buffer = Buffer.alloc(0);
+  private lost = 0;
+  private busy = false;
 
   constructor(output: LogOutput) {
-    this.#output = output;
+    this.output = output;
   }
 
   /** Takes a line with its newline. */
   write(line: string): void {
-    if (this.#waiting + line.length > waitingMax) this.#lost += 1;
+    if (this.waiting + line.length > waitingMax) this.lost += 1;
     else {
-      this.#lines.push(line);
-      this.#waiting += line.length;
+      this.lines.push(line);
+      this.waiting += line.length;
     }
-    if (!this.#busy) this.#writeOn();
+    if (!this.busy) this.writeOn();
   }
 
   /** Writes what is left, if it can be written: the process ends. */
   end(): void {
     try {
-      while (this.#take()) this.#begun = this.#begun.subarray(this.#output.writeNow(this.#begun));
+      while (this.take()) this.begun = this.begun.subarray(this.output.writeNow(this.begun));
     } catch {
       // Nobody is left who could be told.
     }
   }
 
-  #writeOn(): void {
-    this.#busy = this.#take();
-    if (!this.#busy) return;
-    this.#output.write(this.#begun, (fault, bytesWritten) => {
-      if (fault) setTimeout(() => this.#writeOn(), againMs).unref();
+  private writeOn(): void {
+    this.busy = this.take();
+    if (!this.busy) return;
+    this.output.write(this.begun, (fault, bytesWritten) => {
+      if (fault) setTimeout(() => this.writeOn(), againMs).unref();
       else {
-        this.#begun = this.#begun.subarray(bytesWritten);
-        this.#writeOn();
+        this.begun = this.begun.subarray(bytesWritten);
+        this.writeOn();
       }
     });
   }
 
   /** Whether there is something to write; it is in `begun` then. */
-  #take(): boolean {
-    if (this.#begun.length > 0) return true;
+  private take(): boolean {
+    if (this.begun.length > 0) return true;
     let length = 0;
     let count = 0;
-    while (count < this.#lines.length && length < writtenMax) length += this.#lines[count++]?.length ?? 0;
-    const text = this.#lines.splice(0, count).join('');
-    this.#waiting -= length;
-    this.#begun = Buffer.from(text + this.#lostLine());
-    return this.#begun.length > 0;
+    while (count < this.lines.length && length < writtenMax) length += this.lines[count++]?.length ?? 0;
+    const text = this.lines.splice(0, count).join('');
+    this.waiting -= length;
+    this.begun = Buffer.from(text + this.lostLine());
+    return this.begun.length > 0;
   }
 
   /** Tells of lost lines behind the last one that was kept. */
-  #lostLine(): string {
-    if (this.#lost === 0 || this.#lines.length > 0) return '';
-    const lines = this.#lost;
-    this.#lost = 0;
+  private lostLine(): string {
+    if (this.lost === 0 || this.lines.length > 0) return '';
+    const lines = this.lost;
+    this.lost = 0;
     return `${JSON.stringify({ level: pino.levels.values['warn'], time: Date.now(), pid: process.pid, lines, msg: 'lines of the log were lost: they could not be written' })}\n`;
   }
 }

@@ -27,63 +27,63 @@ const word = /true|false|null/y;
 
 /** Reads one value from its start; `undefined` anywhere is what no JSON has. */
 class Reader {
-  #at = 0;
-  readonly #text: string;
+  private at = 0;
+  private readonly text: string;
   constructor(source: string) {
-    this.#text = source;
+    this.text = source;
   }
 
   whole(): Json | undefined {
-    const value = this.#value(0);
-    this.#match(space);
-    return this.#at === this.#text.length ? value : undefined;
+    const value = this.value(0);
+    this.match(space);
+    return this.at === this.text.length ? value : undefined;
   }
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#text)?.[0];
-    this.#at += found?.length ?? 0;
+  private match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0];
+    this.at += found?.length ?? 0;
     return found;
   }
   /** Takes a sign behind blanks. */
-  #take(sign: string): boolean {
-    this.#match(space);
-    const isHere = this.#text[this.#at] === sign;
-    if (isHere) this.#at++;
+  private take(sign: string): boolean {
+    this.match(space);
+    const isHere = this.text[this.at] === sign;
+    if (isHere) this.at++;
     return isHere;
   }
-  #value(depth: number): Json | undefined {
-    checkStopAt(this.#at);
+  private value(depth: number): Json | undefined {
+    checkStopAt(this.at);
     if (depth > depthMax) return undefined;
-    if (this.#take('[')) return this.#array(depth);
-    if (this.#take('{')) return this.#object(depth);
-    const quoted = this.#match(text);
+    if (this.take('[')) return this.array(depth);
+    if (this.take('{')) return this.object(depth);
+    const quoted = this.match(text);
     if (quoted !== undefined) return JSON.parse(quoted) as string;
-    const digits = this.#match(number);
+    const digits = this.match(number);
     if (digits !== undefined) return { digits };
-    const constant = this.#match(word);
+    const constant = this.match(word);
     return constant === undefined ? undefined : constant === 'null' ? null : constant === 'true';
   }
-  #array(depth: number): Json | undefined {
+  private array(depth: number): Json | undefined {
     const out: Json[] = [];
-    if (this.#take(']')) return out;
+    if (this.take(']')) return out;
     do {
-      const value = this.#value(depth + 1);
+      const value = this.value(depth + 1);
       if (value === undefined) return undefined;
       out.push(value);
-    } while (this.#take(','));
-    return this.#take(']') ? out : undefined;
+    } while (this.take(','));
+    return this.take(']') ? out : undefined;
   }
-  #object(depth: number): Json | undefined {
+  private object(depth: number): Json | undefined {
     const out = new Map<string, Json>();
-    if (this.#take('}')) return out;
+    if (this.take('}')) return out;
     do {
-      this.#match(space);
-      const name = this.#match(text);
-      const value = name !== undefined && this.#take(':') ? this.#value(depth + 1) : undefined;
+      this.match(space);
+      const name = this.match(text);
+      const value = name !== undefined && this.take(':') ? this.value(depth + 1) : undefined;
       if (value === undefined) return undefined;
       out.set(JSON.parse(name!) as string, value);
-    } while (this.#take(','));
-    return this.#take('}') ? out : undefined;
+    } while (this.take(','));
+    return this.take('}') ? out : undefined;
   }
 }
 

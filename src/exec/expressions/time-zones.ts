@@ -17,11 +17,11 @@ const nanosOfSecond = 1_000_000_000n;
 
 /** The offsets of a zone from UTC, in seconds. Days in which they do not change are looked up once. */
 class Zone {
-  readonly #format: Intl.DateTimeFormat;
-  readonly #days = new Map<number, number | 'changes'>();
+  private readonly format: Intl.DateTimeFormat;
+  private readonly days = new Map<number, number | 'changes'>();
   /** @throws RangeError for a name that is no zone */
   constructor(name: string) {
-    this.#format = new Intl.DateTimeFormat('en-US', {
+    this.format = new Intl.DateTimeFormat('en-US', {
       timeZone: name,
       hourCycle: 'h23',
       year: 'numeric',
@@ -36,17 +36,17 @@ class Zone {
   /** The offset at a moment, in whole seconds since 1970. */
   offsetAt(seconds: number): number {
     const day = Math.floor(seconds / secondsOfDay);
-    let known = this.#days.get(day);
+    let known = this.days.get(day);
     if (known === undefined) {
-      const first = this.#asked(day * secondsOfDay);
-      known = first === this.#asked((day + 1) * secondsOfDay) ? first : 'changes';
-      this.#days.set(day, known);
+      const first = this.asked(day * secondsOfDay);
+      known = first === this.asked((day + 1) * secondsOfDay) ? first : 'changes';
+      this.days.set(day, known);
     }
-    return known === 'changes' ? this.#asked(seconds) : known;
+    return known === 'changes' ? this.asked(seconds) : known;
   }
-  #asked(seconds: number): number {
+  private asked(seconds: number): number {
     const parts = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 };
-    for (const { type, value } of this.#format.formatToParts(seconds * 1000))
+    for (const { type, value } of this.format.formatToParts(seconds * 1000))
       if (Object.hasOwn(parts, type)) parts[type as keyof typeof parts] = Number(value);
     const shown = Date.UTC(parts.year, parts.month - 1, parts.day, parts.hour, parts.minute, parts.second);
     return shown / 1000 - seconds;

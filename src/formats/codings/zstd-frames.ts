@@ -146,23 +146,23 @@ export async function* expandFrames(
 
 /** The parts of frames as a stream has them. */
 class FrameSource {
-  readonly #source: ByteSource;
+  private readonly source: ByteSource;
 
   constructor(input: AsyncIterable<Uint8Array>) {
-    this.#source = new ByteSource(input, { format: 'zstd', what: 'block' });
+    this.source = new ByteSource(input, { format: 'zstd', what: 'block' });
   }
 
   /** The header of the next frame, which is not used up; undefined at the end. */
   async nextHead(): Promise<FrameHead | undefined> {
-    const source = this.#source;
+    const source = this.source;
     while (await source.need(1)) {
-      await this.#need(magicBytes);
+      await this.need(magicBytes);
       if (isSkippable(uint32(source.bytes, source.start))) {
-        await this.#skip();
+        await this.skip();
         continue;
       }
-      await this.#need(magicBytes + 1);
-      await this.#need(headBytes(source.bytes[source.start + magicBytes]));
+      await this.need(magicBytes + 1);
+      await this.need(headBytes(source.bytes[source.start + magicBytes]));
       return readFrameHead(source.bytes, source.start, windowBytesMax);
     }
     return undefined;
@@ -170,35 +170,35 @@ class FrameSource {
 
   /** Each holds until the next is asked for. */
   async *parts(head: FrameHead): AsyncGenerator<Uint8Array> {
-    yield await this.#take(head.bytes);
+    yield await this.take(head.bytes);
     for (let isLast = false; !isLast; ) {
-      await this.#need(blockHeadBytes);
-      const block = readBlockHead(this.#source.bytes, this.#source.start);
+      await this.need(blockHeadBytes);
+      const block = readBlockHead(this.source.bytes, this.source.start);
       isLast = block.isLast;
-      yield await this.#take(blockHeadBytes + block.bytes);
+      yield await this.take(blockHeadBytes + block.bytes);
     }
-    if (head.hasChecksum) yield await this.#take(checksumBytes);
+    if (head.hasChecksum) yield await this.take(checksumBytes);
   }
   close(): Promise<void> {
-    return this.#source.close();
+    return this.source.close();
   }
 
-  async #need(count: number): Promise<void> {
-    if (!(await this.#source.need(count))) throw new BytesFault('zstd: unexpected end of file');
+  private async need(count: number): Promise<void> {
+    if (!(await this.source.need(count))) throw new BytesFault('zstd: unexpected end of file');
   }
-  async #take(count: number): Promise<Uint8Array> {
-    await this.#need(count);
-    const source = this.#source;
+  private async take(count: number): Promise<Uint8Array> {
+    await this.need(count);
+    const source = this.source;
     const part = source.bytes.subarray(source.start, source.start + count);
     source.start += count;
     return part;
   }
-  async #skip(): Promise<void> {
-    const source = this.#source;
-    await this.#need(skippableHeadBytes);
+  private async skip(): Promise<void> {
+    const source = this.source;
+    await this.need(skippableHeadBytes);
     let rest = skippableHeadBytes + uint32(source.bytes, source.start + magicBytes);
     while (rest > 0) {
-      await this.#need(1);
+      await this.need(1);
       const some = Math.min(rest, source.end - source.start);
       source.start += some;
       rest -= some;

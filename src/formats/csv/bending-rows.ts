@@ -65,23 +65,23 @@ export async function* readBending(
 }
 
 class BendingRows {
-  readonly #window: ByteWindow;
-  readonly #dialect: Dialect;
-  readonly #faults: Faults;
-  readonly #batches: Batches;
-  readonly #valueBytesMax: number;
-  readonly #isCut: boolean;
+  private readonly window: ByteWindow;
+  private readonly dialect: Dialect;
+  private readonly faults: Faults;
+  private readonly batches: Batches;
+  private readonly valueBytesMax: number;
+  private readonly isCut: boolean;
   /** The last byte of a line. */
-  readonly #lineEndByte: number;
-  readonly #heads: (readonly string[])[] = [];
-  #columns: Columns | undefined;
+  private readonly lineEndByte: number;
+  private readonly heads: (readonly string[])[] = [];
+  private columns: Columns | undefined;
   /** What rows end with, as the first one shows. */
-  #delimiter: Buffer | undefined;
+  private delimiter: Buffer | undefined;
   /** Line that the window begins with. */
-  #line: number;
-  #pieceBytes = pieceBytesLeast;
+  private line: number;
+  private pieceBytes = pieceBytesLeast;
   /** Rows of the piece in work that are not taken yet. */
-  #found: { readonly rows: readonly Row[]; readonly piece: Uint8Array; at: number } | undefined;
+  private found: { readonly rows: readonly Row[]; readonly piece: Uint8Array; at: number } | undefined;
 
   constructor(
     window: ByteWindow,
@@ -99,124 +99,124 @@ class BendingRows {
       readonly isCut: boolean;
     },
   ) {
-    this.#window = window;
-    this.#dialect = dialect;
-    this.#faults = faults;
-    this.#batches = batches;
-    this.#valueBytesMax = valueBytesMax;
-    this.#isCut = isCut;
-    this.#lineEndByte = dialect.lineEnd.charCodeAt(0);
-    this.#line = 1 + (dialect.dialect.skip ?? 0);
+    this.window = window;
+    this.dialect = dialect;
+    this.faults = faults;
+    this.batches = batches;
+    this.valueBytesMax = valueBytesMax;
+    this.isCut = isCut;
+    this.lineEndByte = dialect.lineEnd.charCodeAt(0);
+    this.line = 1 + (dialect.dialect.skip ?? 0);
   }
 
   /** Parses a piece; false: the window has to grow first. Its rows come from `full`. */
   next(): boolean {
-    const window = this.#window;
+    const window = this.window;
     const { bytes, start } = window;
-    const end = this.#pieceEnd();
+    const end = this.pieceEnd();
     if (end <= start) return false;
     const piece = bytes.subarray(start, end);
-    const { rows, problem } = this.#parsed(piece);
+    const { rows, problem } = this.parsed(piece);
     const last = rows.at(-1);
     if (problem && !last) {
       const isOpen = problem.code === 'CSV_QUOTE_NOT_CLOSED';
       const isLast = window.final && end === window.end;
       // The input is a part, and ends amid a cell.
-      if (isOpen && isLast && this.#isCut) throw this.#broken(this.#line, faultOf(problem), true);
+      if (isOpen && isLast && this.isCut) throw this.broken(this.line, faultOf(problem), true);
       if (!isOpen || isLast) this.leaveOut(faultOf(problem));
-      else if (end === this.#lineEnd(window.end)) return false;
-      else this.#pieceBytes *= 2;
+      else if (end === this.lineEnd(window.end)) return false;
+      else this.pieceBytes *= 2;
       return true;
     }
-    this.#pieceBytes = pieceBytesLeast;
-    this.#found = { rows, piece, at: 0 };
+    this.pieceBytes = pieceBytesLeast;
+    this.found = { rows, piece, at: 0 };
     window.start += last?.end ?? piece.length;
     return true;
   }
 
   /** Takes the rows of the piece; gives batches that are full. */
   *full(): Generator<Vector> {
-    if (!this.#found) return;
-    const { rows, piece } = this.#found;
-    this.#found = undefined;
-    const first = this.#line;
+    if (!this.found) return;
+    const { rows, piece } = this.found;
+    this.found = undefined;
+    const first = this.line;
     let begin = 0;
     for (const row of rows) {
-      this.#take(row, { line: first - 1 + row.line, piece, begin });
+      this.take(row, { line: first - 1 + row.line, piece, begin });
       begin = row.end;
-      if (this.#batches.isFull) yield this.#batches.take();
+      if (this.batches.isFull) yield this.batches.take();
     }
     const last = rows.at(-1);
-    this.#line = first + (last?.line ?? this.#breaksOf(piece));
+    this.line = first + (last?.line ?? this.breaksOf(piece));
   }
 
   /** Takes the faulty row that the window begins with, up to the end of its first line. @throws what a header lacks */
   leaveOut(fault: string): void {
-    const window = this.#window;
+    const window = this.window;
     const { bytes } = window;
     const rest = bytes.subarray(window.start, window.end);
-    const begin = this.#behindBlanks(rest, 0);
-    const line = this.#line + this.#breaksOf(rest.subarray(0, begin));
-    if (!this.#columns) throw this.#broken(line, fault);
-    const found = rest.indexOf(this.#lineEndByte, begin);
+    const begin = this.behindBlanks(rest, 0);
+    const line = this.line + this.breaksOf(rest.subarray(0, begin));
+    if (!this.columns) throw this.broken(line, fault);
+    const found = rest.indexOf(this.lineEndByte, begin);
     const end = found < 0 ? rest.length : found;
-    this.#tell(line, fault, rawBytes(rest, begin, end));
+    this.tell(line, fault, rawBytes(rest, begin, end));
     window.start += Math.min(end + 1, rest.length);
-    this.#line = line + 1;
+    this.line = line + 1;
   }
   /** Whether its first line is here. */
   canLeaveOut(): boolean {
-    const { bytes, start, end } = this.#window;
-    const found = bytes.indexOf(this.#lineEndByte, start);
-    return this.#columns !== undefined && found >= 0 && found < end;
+    const { bytes, start, end } = this.window;
+    const found = bytes.indexOf(this.lineEndByte, start);
+    return this.columns !== undefined && found >= 0 && found < end;
   }
 
-  #take(
+  private take(
     { record, end }: Row,
     { line, piece, begin }: { readonly line: number; readonly piece: Uint8Array; readonly begin: number },
   ): void {
-    const { dialect } = this.#dialect;
+    const { dialect } = this.dialect;
     const { header = 1 } = dialect;
-    const broken = (fault: string): LakeError => this.#broken(line, fault);
-    if (!this.#columns) {
-      if (header > 0) this.#heads.push(record);
-      if (this.#heads.length < header) return;
-      this.#columns = new Columns(header > 0 ? namesOf(this.#heads) : placesOf(record.length), dialect, broken);
+    const broken = (fault: string): LakeError => this.broken(line, fault);
+    if (!this.columns) {
+      if (header > 0) this.heads.push(record);
+      if (this.heads.length < header) return;
+      this.columns = new Columns(header > 0 ? namesOf(this.heads) : placesOf(record.length), dialect, broken);
       if (header > 0) return;
     }
-    const fault = this.#columns.fault(record);
+    const fault = this.columns.fault(record);
     if (fault === undefined) {
-      this.#columns.append(record, this.#batches.begin(), line, broken);
-      this.#batches.end(end - begin);
+      this.columns.append(record, this.batches.begin(), line, broken);
+      this.batches.end(end - begin);
       return;
     }
-    const start = this.#behindBlanks(piece, begin);
-    const raw = rawBytes(piece, start, piece[end - 1] === this.#lineEndByte ? end - 1 : end);
-    this.#tell(line - this.#breaksOf(raw), fault, raw);
+    const start = this.behindBlanks(piece, begin);
+    const raw = rawBytes(piece, start, piece[end - 1] === this.lineEndByte ? end - 1 : end);
+    this.tell(line - this.breaksOf(raw), fault, raw);
   }
-  #tell(line: number, fault: string, raw: Uint8Array): void {
-    this.#faults.take({ line, column: 1, error: `record on line ${line}: ${fault}`, raw }, this.#batches);
+  private tell(line: number, fault: string, raw: Uint8Array): void {
+    this.faults.take({ line, column: 1, error: `record on line ${line}: ${fault}`, raw }, this.batches);
   }
-  #broken(line: number, fault: string, isOfCut = false): LakeError {
-    const { format } = this.#dialect;
+  private broken(line: number, fault: string, isOfCut = false): LakeError {
+    const { format } = this.dialect;
     return new LakeError('format-broken', {
       format,
       fault: `record on line ${line}: ${fault}`,
       place: '',
-      values: this.#batches.rows,
+      values: this.batches.rows,
       ...(isOfCut && { cut: format }),
     });
   }
 
-  #parsed(piece: Uint8Array): { readonly rows: readonly Row[]; readonly problem?: CsvError } {
+  private parsed(piece: Uint8Array): { readonly rows: readonly Row[]; readonly problem?: CsvError } {
     const rows: Row[] = [];
     try {
       parse(Buffer.from(piece.buffer, piece.byteOffset, piece.length), {
-        ...parserOptions(this.#dialect),
+        ...parserOptions(this.dialect),
         bom: false,
         info: false,
-        max_record_size: this.#valueBytesMax,
-        ...(this.#delimiter && { record_delimiter: this.#delimiter }),
+        max_record_size: this.valueBytesMax,
+        ...(this.delimiter && { record_delimiter: this.delimiter }),
         on_record: (record: readonly string[], { lines, bytes }) => {
           rows.push({ record, line: lines, end: bytes });
           return null;
@@ -230,28 +230,28 @@ class BendingRows {
   }
 
   /** Where the piece ends that is parsed next. */
-  #pieceEnd(): number {
-    const { bytes, start, end, final } = this.#window;
-    this.#delimiter ??= rowEnd(bytes.subarray(start, end), this.#dialect);
-    if (start + this.#pieceBytes >= end) return final ? end : this.#lineEnd(end);
-    const cut = this.#lineEnd(start + this.#pieceBytes);
+  private pieceEnd(): number {
+    const { bytes, start, end, final } = this.window;
+    this.delimiter ??= rowEnd(bytes.subarray(start, end), this.dialect);
+    if (start + this.pieceBytes >= end) return final ? end : this.lineEnd(end);
+    const cut = this.lineEnd(start + this.pieceBytes);
     if (cut > start) return cut;
-    return final ? end : this.#lineEnd(end);
+    return final ? end : this.lineEnd(end);
   }
   /** Behind the last end of a line before `end`. */
-  #lineEnd(end: number): number {
-    const { bytes } = this.#window;
-    if (!this.#delimiter) return 0;
-    const { length } = this.#delimiter;
-    const found = Buffer.from(bytes.buffer, bytes.byteOffset, end).lastIndexOf(this.#delimiter);
+  private lineEnd(end: number): number {
+    const { bytes } = this.window;
+    if (!this.delimiter) return 0;
+    const { length } = this.delimiter;
+    const found = Buffer.from(bytes.buffer, bytes.byteOffset, end).lastIndexOf(this.delimiter);
     return found < 0 ? 0 : found + length;
   }
 
   /** Behind the blank lines and comments that begin there. */
-  #behindBlanks(bytes: Uint8Array, from: number): number {
-    const { comment } = this.#dialect.dialect;
+  private behindBlanks(bytes: Uint8Array, from: number): number {
+    const { comment } = this.dialect.dialect;
     for (let at = from; ; ) {
-      const found = bytes.indexOf(this.#lineEndByte, at);
+      const found = bytes.indexOf(this.lineEndByte, at);
       if (found < 0) return at;
       const text = Buffer.from(bytes.buffer, bytes.byteOffset + at, found - at).toString('latin1');
       const isComment = comment !== undefined && text.startsWith(Buffer.from(comment).toString('latin1'));
@@ -259,8 +259,8 @@ class BendingRows {
       at = found + 1;
     }
   }
-  #breaksOf(bytes: Uint8Array): number {
-    const end = this.#lineEndByte;
+  private breaksOf(bytes: Uint8Array): number {
+    const end = this.lineEndByte;
     let breaks = 0;
     for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + 1)) breaks++;
     return breaks;

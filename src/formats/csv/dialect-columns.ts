@@ -36,32 +36,32 @@ const trialsMax = 8192;
 
 /** The columns of an input, and how their cells are read. */
 export class Columns {
-  readonly #names: readonly string[];
-  readonly #dialect: CsvDialect;
-  readonly #cells: readonly AppendCell[];
+  private readonly names: readonly string[];
+  private readonly dialect: CsvDialect;
+  private readonly cells: readonly AppendCell[];
   /** Of columns whose type nobody said. */
-  readonly #found: AppendCell;
-  readonly #nulls: ReadonlySet<string>;
-  readonly #shapes = new Map<number, Shape>();
+  private readonly found: AppendCell;
+  private readonly nulls: ReadonlySet<string>;
+  private readonly shapes = new Map<number, Shape>();
   /** Columns whose type was said, and where their cells are tried. */
-  readonly #typed: readonly number[];
-  #trial = new Builder();
+  private readonly typed: readonly number[];
+  private trial = new Builder();
 
   constructor(names: readonly string[], dialect: CsvDialect, broken: (fault: string) => LakeError) {
-    this.#dialect = dialect;
+    this.dialect = dialect;
     if (names.length > componentsMax) throw broken(`more than ${componentsMax} columns`);
-    this.#names = this.#unique(names, broken);
-    this.#nulls = new Set(dialect.nulls);
+    this.names = this.unique(names, broken);
+    this.nulls = new Set(dialect.nulls);
     const said = new Map(dialect.types === 'none' ? [] : dialect.types);
     for (const name of said.keys())
-      if (!this.#names.includes(name))
+      if (!this.names.includes(name))
         throw broken(
-          `no column ${JSON.stringify(name)}, of which types tells: the columns are ${this.#names.join(', ')}`,
+          `no column ${JSON.stringify(name)}, of which types tells: the columns are ${this.names.join(', ')}`,
         );
-    this.#typed = this.#names.flatMap((name, i) => (said.has(name) ? [i] : []));
+    this.typed = this.names.flatMap((name, i) => (said.has(name) ? [i] : []));
     const found = dialect.types === 'none' ? appendString : dialect.decimalComma ? appendCommaCell : appendFound;
-    this.#found = found;
-    this.#cells = this.#names.map((name) => {
+    this.found = found;
+    this.cells = this.names.map((name) => {
       const type = said.get(name);
       if (!type) return found;
       const typed = appendTyped[type];
@@ -71,65 +71,64 @@ export class Columns {
   }
 
   append(record: readonly string[], builder: Builder, line: number, broken: (fault: string) => LakeError): void {
-    const wanted = this.#names.length;
+    const wanted = this.names.length;
     if (record.length !== wanted) {
-      const { ragged } = this.#dialect;
-      if (!ragged) throw broken(this.#lengthFault(record));
+      const { ragged } = this.dialect;
+      if (!ragged) throw broken(this.lengthFault(record));
       if (ragged === 'wrap') {
-        appendWrapped(builder, record, this.#lengths(record), line);
+        appendWrapped(builder, record, this.lengths(record), line);
         return;
       }
     }
-    const into = builder.record(this.#shapeOf(Math.max(record.length, wanted)));
+    const into = builder.record(this.shapeOf(Math.max(record.length, wanted)));
     const { fields } = into;
     for (let i = 0; i < fields.length; i++)
-      if (!this.#appendCell(fields[i], record, i)) throw broken(this.#cellFault(record, i));
+      if (!this.appendCell(fields[i], record, i)) throw broken(this.cellFault(record, i));
     into.end();
   }
 
   /** What `append` would refuse the row with. */
   fault(record: readonly string[]): string | undefined {
-    const wanted = this.#names.length;
-    if (record.length !== wanted && !this.#dialect.ragged) return this.#lengthFault(record);
-    if (record.length !== wanted && this.#dialect.ragged === 'wrap') return undefined;
-    for (const i of this.#typed)
-      if (i < record.length && !this.#appendCell(this.#trial, record, i)) return this.#cellFault(record, i);
-    if (this.#trial.length > trialsMax) this.#trial = new Builder();
+    const wanted = this.names.length;
+    if (record.length !== wanted && !this.dialect.ragged) return this.lengthFault(record);
+    if (record.length !== wanted && this.dialect.ragged === 'wrap') return undefined;
+    for (const i of this.typed)
+      if (i < record.length && !this.appendCell(this.trial, record, i)) return this.cellFault(record, i);
+    if (this.trial.length > trialsMax) this.trial = new Builder();
     return undefined;
   }
 
   /** False: it cannot be what it should. */
-  #appendCell(cell: Builder, record: readonly string[], i: number): boolean {
+  private appendCell(cell: Builder, record: readonly string[], i: number): boolean {
     const text = record[i] ?? '';
-    if (text !== '' && !this.#nulls.has(text)) return (this.#cells[i] ?? this.#found)(cell, text);
+    if (text !== '' && !this.nulls.has(text)) return (this.cells[i] ?? this.found)(cell, text);
     cell.null();
     return true;
   }
-  #cellFault(record: readonly string[], i: number): string {
-    return `column ${JSON.stringify(this.#names[i])}: ${JSON.stringify(record[i])} is not of the type that types gives it`;
+  private cellFault(record: readonly string[], i: number): string {
+    return `column ${JSON.stringify(this.names[i])}: ${JSON.stringify(record[i])} is not of the type that types gives it`;
   }
-  #lengthFault(record: readonly string[]): string {
-    return `wrong number of fields: ${this.#lengths(record)} (csv.ragged=fill or wrap takes such rows, csv.skip lines before the header)`;
+  private lengthFault(record: readonly string[]): string {
+    return `wrong number of fields: ${this.lengths(record)} (csv.ragged=fill or wrap takes such rows, csv.skip lines before the header)`;
   }
-  #lengths({ length }: readonly string[]): string {
-    return `${length} ${length === 1 ? 'cell' : 'cells'} in place of ${this.#names.length}`;
+  private lengths({ length }: readonly string[]): string {
+    return `${length} ${length === 1 ? 'cell' : 'cells'} in place of ${this.names.length}`;
   }
 
   /** Of a row of so many cells: those behind the last column are named by their place. */
-  #shapeOf(length: number): Shape {
-    let shape = this.#shapes.get(length);
+  private shapeOf(length: number): Shape {
+    let shape = this.shapes.get(length);
     if (!shape) {
-      const names = placesOf(length).map((place, i) => this.#names[i] ?? place);
+      const names = placesOf(length).map((place, i) => this.names[i] ?? place);
       shape = shapeOf(numbered(names).map((name) => ({ name })));
-      this.#shapes.set(length, shape);
+      this.shapes.set(length, shape);
     }
     return shape;
   }
 
-  #unique(names: readonly string[], broken: (fault: string) => LakeError): readonly string[] {
+  private unique(names: readonly string[], broken: (fault: string) => LakeError): readonly string[] {
     const seen = new Set<string>();
-    const again =
-      this.#dialect.names === 'number' ? undefined : names.find((name) => seen.size === seen.add(name).size);
+    const again = this.dialect.names === 'number' ? undefined : names.find((name) => seen.size === seen.add(name).size);
     if (again !== undefined) throw broken(`duplicate field: "${again}" (csv.names=number tells them apart)`);
     return numbered(names);
   }

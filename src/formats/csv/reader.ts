@@ -44,13 +44,13 @@ const readAhead = (
 
 /** An input whose beginning was looked at. */
 class Ahead {
-  readonly #taken: readonly Uint8Array[];
-  readonly #rest: AsyncIterator<Uint8Array>;
-  readonly #isWhole: boolean;
+  private readonly taken: readonly Uint8Array[];
+  private readonly rest: AsyncIterator<Uint8Array>;
+  private readonly isWhole: boolean;
   private constructor(taken: readonly Uint8Array[], rest: AsyncIterator<Uint8Array>, isWhole: boolean) {
-    this.#taken = taken;
-    this.#rest = rest;
-    this.#isWhole = isWhole;
+    this.taken = taken;
+    this.rest = rest;
+    this.isWhole = isWhole;
   }
 
   /** Reads until there is enough for a look; a first chunk with lines is. `isCut`: the input ends before its time. */
@@ -68,26 +68,26 @@ class Ahead {
   }
 
   get beginning(): ReturnType<typeof beginningOf> {
-    const bytes = this.#bytes;
-    return beginningOf(this.lineEnd === '\r' ? bytes.map((b) => (b === 0x0d ? 0x0a : b)) : bytes, this.#isWhole);
+    const bytes = this.bytes;
+    return beginningOf(this.lineEnd === '\r' ? bytes.map((b) => (b === 0x0d ? 0x0a : b)) : bytes, this.isWhole);
   }
   /** What ends lines: as old Macs wrote them, and Excel still does when asked, a carriage return alone. */
   get lineEnd(): '\n' | '\r' {
-    if (this.#taken.some((chunk) => chunk.includes(0x0a))) return '\n';
-    const at = this.#bytes.indexOf(0x0d);
+    if (this.taken.some((chunk) => chunk.includes(0x0a))) return '\n';
+    const at = this.bytes.indexOf(0x0d);
     // The last byte may be the first half of both.
-    return at >= 0 && (this.#isWhole || at < this.#bytes.length - 1) ? '\r' : '\n';
+    return at >= 0 && (this.isWhole || at < this.bytes.length - 1) ? '\r' : '\n';
   }
-  get #bytes(): Uint8Array {
-    const [first = new Uint8Array(0), ...more] = this.#taken;
-    return more.length === 0 ? first : Buffer.concat(this.#taken);
+  private get bytes(): Uint8Array {
+    const [first = new Uint8Array(0), ...more] = this.taken;
+    return more.length === 0 ? first : Buffer.concat(this.taken);
   }
 
   /** All of it but its first bytes. */
   async *behind(bytes: number): AsyncGenerator<Uint8Array> {
     let skipped = bytes;
     try {
-      for (const chunk of this.#taken) {
+      for (const chunk of this.taken) {
         if (skipped >= chunk.length) skipped -= chunk.length;
         else {
           yield skipped === 0 ? chunk : chunk.subarray(skipped);
@@ -95,12 +95,12 @@ class Ahead {
         }
       }
       for (;;) {
-        const next = await this.#rest.next();
+        const next = await this.rest.next();
         if (next.done) return;
         yield next.value;
       }
     } finally {
-      await this.#rest.return?.();
+      await this.rest.return?.();
     }
   }
 }

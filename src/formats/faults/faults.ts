@@ -41,13 +41,13 @@ const wrapped = shapeOf([{ name: 'message' }, { name: 'on' }]);
 
 /** The faulty records of one input, as its reader finds them. */
 export class Faults {
-  readonly #rule: FaultRule;
-  readonly #tell: (record: FaultyRecord) => void;
-  #pendingBytes = 0;
-  #isAny = false;
+  private readonly rule: FaultRule;
+  private readonly tell: (record: FaultyRecord) => void;
+  private pendingBytes = 0;
+  private hasAny = false;
   private constructor(rule: FaultRule, tell: (record: FaultyRecord) => void) {
-    this.#rule = rule;
-    this.#tell = tell;
+    this.rule = rule;
+    this.tell = tell;
   }
 
   /** Undefined: the first one ends the input. */
@@ -57,15 +57,15 @@ export class Faults {
 
   /** Whether there was one. */
   get isAny(): boolean {
-    return this.#isAny;
+    return this.hasAny;
   }
 
   /** Takes one; its error value, if it gets one, is the next of the batches. */
   take(record: FaultyRecord, batches: Batches): void {
-    this.#isAny = true;
-    this.#pendingBytes += record.raw.length + recordBytes;
-    this.#tell(record);
-    if (this.#rule === 'skip') return;
+    this.hasAny = true;
+    this.pendingBytes += record.raw.length + recordBytes;
+    this.tell(record);
+    if (this.rule === 'skip') return;
     const into = batches.begin().error().record(wrapped);
     into.fields[0].text(record.error);
     appendText(into.fields[1], record.raw, 0, record.raw.length);
@@ -75,8 +75,8 @@ export class Faults {
 
   /** Whether a batch is to be given out, so that who reads can put the faulty records away. */
   isDue(): boolean {
-    if (this.#pendingBytes < pendingBytesMax) return false;
-    this.#pendingBytes = 0;
+    if (this.pendingBytes < pendingBytesMax) return false;
+    this.pendingBytes = 0;
     return true;
   }
 }

@@ -28,23 +28,23 @@ const isSpace = (c: number): boolean => c === 0x20 || c === 0x09 || c === 0x0d |
 const goesOn = new Set([...'}])>,:'].map((c) => c.charCodeAt(0)));
 
 export class FaultyValues {
-  readonly #faults: Faults;
-  readonly #window: ByteWindow;
+  private readonly faults: Faults;
+  private readonly window: ByteWindow;
   /** Values that begin before this byte of the stream end with their lines. */
-  #aloneBefore = 0;
+  private aloneBefore = 0;
   constructor(faults: Faults, window: ByteWindow) {
-    this.#faults = faults;
-    this.#window = window;
+    this.faults = faults;
+    this.window = window;
   }
 
   /** Whether the next value is on a line that is read alone. */
   get isAlone(): boolean {
-    const { offset, start, end } = this.#window;
-    return start < end && offset + start < this.#aloneBefore;
+    const { offset, start, end } = this.window;
+    return start < end && offset + start < this.aloneBefore;
   }
   /** That line; undefined: not all of it is here. */
   line(): LineWindow | undefined {
-    const { bytes, start, end, final, offset } = this.#window;
+    const { bytes, start, end, final, offset } = this.window;
     const found = bytes.indexOf(newline, start);
     const isWhole = found >= 0 && found < end;
     if (!isWhole && !final) return undefined;
@@ -63,7 +63,7 @@ export class FaultyValues {
     error: string,
     { place, seen, batches }: { readonly place: LinePlace; readonly seen: number; readonly batches: Batches },
   ): Promise<LinePlace> {
-    const window = this.#window;
+    const window = this.window;
     let { lines, lineStart } = place;
     for (let c = window.bytes[window.start]; window.start < window.end && isSpace(c); c = window.bytes[window.start]) {
       window.start++;
@@ -72,11 +72,11 @@ export class FaultyValues {
       lineStart = window.offset + window.start;
     }
     const column = window.offset + window.start - lineStart + 1;
-    const length = await this.#length(column - 1);
+    const length = await this.length(column - 1);
     const { start, bytes, end } = window;
     const raw = rawBytes(bytes, start, start + length);
-    this.#faults.take({ line: lines, column, error, raw }, batches);
-    if (seen > this.#aloneBefore) this.#aloneBefore = seen;
+    this.faults.take({ line: lines, column, error, raw }, batches);
+    if (seen > this.aloneBefore) this.aloneBefore = seen;
     window.start = Math.min(start + length + 1, end);
     const breaks = breaksOf(bytes, start, window.start);
     if (breaks === 0) return { lines, lineStart };
@@ -88,27 +88,27 @@ export class FaultyValues {
    * one that was cut: `endless`.
    */
   canTake(problem: unknown): problem is LakeError {
-    const { bytes, start, end } = this.#window;
+    const { bytes, start, end } = this.window;
     const found = bytes.indexOf(newline, start);
     return isOverlong(problem) && found >= 0 && found < end;
   }
 
   /** Bytes of the faulty value at the window's start, which is indented so far. */
-  async #length(indent: number): Promise<number> {
-    const window = this.#window;
-    for (let length = await this.#lineEnd(0); ; ) {
+  private async length(indent: number): Promise<number> {
+    const window = this.window;
+    for (let length = await this.lineEnd(0); ; ) {
       let at = length + 1;
-      while ((await this.#has(at)) && (byteAt(window, at) === 0x20 || byteAt(window, at) === 0x09)) at++;
-      if (!(await this.#has(at))) return length;
+      while ((await this.has(at)) && (byteAt(window, at) === 0x20 || byteAt(window, at) === 0x09)) at++;
+      if (!(await this.has(at))) return length;
       const c = byteAt(window, at);
       const deeper = at - length - 1 > indent;
       if (c === newline || c === 0x0d || !(deeper || goesOn.has(c))) return length;
-      length = await this.#lineEnd(at);
+      length = await this.lineEnd(at);
     }
   }
   /** The line's break behind that byte of the window's rest, or the end of the stream. */
-  async #lineEnd(from: number): Promise<number> {
-    const window = this.#window;
+  private async lineEnd(from: number): Promise<number> {
+    const window = this.window;
     for (let seen = from; ; ) {
       const found = window.bytes.indexOf(newline, window.start + seen);
       if (found >= 0 && found < window.end) return found - window.start;
@@ -116,8 +116,8 @@ export class FaultyValues {
       if (!(await window.more())) return seen;
     }
   }
-  async #has(at: number): Promise<boolean> {
-    const window = this.#window;
+  private async has(at: number): Promise<boolean> {
+    const window = this.window;
     while (window.start + at >= window.end) if (!(await window.more())) return false;
     return true;
   }

@@ -84,16 +84,16 @@ interface AuditedRoute {
 /** One request, from its admission to its lines. */
 export class AuditTrail {
   who: Principal | undefined;
-  readonly #write: (entry: AuditEntry) => void;
-  readonly #row: AuditedRoute;
-  readonly #request: FastifyRequest;
-  readonly #reply: FastifyReply;
-  #target: Target;
-  readonly #refusals = new Map<string, Refusal>();
-  #changes: Change[] = [];
-  #status: number | undefined;
+  private readonly write: (entry: AuditEntry) => void;
+  private readonly row: AuditedRoute;
+  private readonly request: FastifyRequest;
+  private readonly reply: FastifyReply;
+  private target: Target;
+  private readonly refusals = new Map<string, Refusal>();
+  private changes: Change[] = [];
+  private status: number | undefined;
   /** A view's change has its own line. */
-  #isTold = false;
+  private isTold = false;
 
   constructor(
     write: (entry: AuditEntry) => void,
@@ -102,36 +102,36 @@ export class AuditTrail {
     request: FastifyRequest,
     reply: FastifyReply,
   ) {
-    this.#write = write;
-    this.#row = row;
-    this.#request = request;
-    this.#reply = reply;
-    this.#target = row.writes ? targetOf(lake, request.params as PathParams) : {};
+    this.write = write;
+    this.row = row;
+    this.request = request;
+    this.reply = reply;
+    this.target = row.writes ? targetOf(lake, request.params as PathParams) : {};
   }
 
   /** What its sender may not do; the same again is one line. */
   refused(refusal: Refusal): void {
-    this.#refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal);
+    this.refusals.set(`${refusal.lacks} ${refusal.pool ?? ''}`, refusal);
   }
   /** The request is about this pool, which its path does not name. */
   about(target: Required<Pick<Target, 'pool' | 'branch'>>): void {
-    this.#target = target;
+    this.target = target;
   }
   /** A commit that a query made. */
   changed(change: Change): void {
-    this.#changes.push(change);
-    if ('view' in change) this.#isTold = true;
-    if (this.#status !== undefined) this.#tellChanges(this.#status);
+    this.changes.push(change);
+    if ('view' in change) this.isTold = true;
+    if (this.status !== undefined) this.tellChanges(this.status);
   }
   /** The answer has this status, though it may go on for long. */
   begun(status: number): void {
-    this.#status = status;
-    this.#tellChanges(status);
+    this.status = status;
+    this.tellChanges(status);
   }
 
   /** Runs the handler; the lines are written when it has ended and the connection is done. */
   async follow<T>(handle: () => Promise<T>): Promise<T> {
-    const { raw } = this.#reply;
+    const { raw } = this.reply;
     const closed = new Promise<void>((resolve) => {
       raw.once('close', resolve);
     });
@@ -143,43 +143,43 @@ export class AuditTrail {
       throw error;
     } finally {
       void closed.then(() => {
-        this.#end(failure);
+        this.end(failure);
       });
     }
   }
 
-  #end(failure: unknown): void {
+  private end(failure: unknown): void {
     const lacks = refusalOf(failure);
     if (lacks) this.refused({ lacks });
-    const status = failure === undefined ? this.#reply.statusCode : errorAnswer(failure).status;
-    const commit = commits.get(this.#reply);
-    this.#tellChanges(status);
-    for (const refusal of this.#refusals.values())
-      this.#tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
-    if (this.#row.writes && this.#refusals.size === 0 && !this.#isTold)
-      this.#tell(status, { ...this.#target, ...(commit !== undefined && { commit: `0x${commit}` }) });
+    const status = failure === undefined ? this.reply.statusCode : errorAnswer(failure).status;
+    const commit = commits.get(this.reply);
+    this.tellChanges(status);
+    for (const refusal of this.refusals.values())
+      this.tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });
+    if (this.row.writes && this.refusals.size === 0 && !this.isTold)
+      this.tell(status, { ...this.target, ...(commit !== undefined && { commit: `0x${commit}` }) });
   }
-  #tellChanges(status: number): void {
-    for (const change of this.#changes.splice(0))
-      this.#tell(
+  private tellChanges(status: number): void {
+    for (const change of this.changes.splice(0))
+      this.tell(
         status,
         'view' in change
           ? { view: `0x${change.view}`, ...(change.version !== undefined && { version: `0x${change.version}` }) }
           : { pool: `0x${change.pool}`, branch: change.branch, commit: `0x${change.commit}` },
       );
   }
-  #tell(
+  private tell(
     status: number,
     more: Pick<AuditEntry, 'refused' | 'pool' | 'branch' | 'tag' | 'commit' | 'view' | 'version'>,
   ): void {
-    const { id, ip, method } = this.#request;
-    this.#write({
+    const { id, ip, method } = this.request;
+    this.write({
       ...entryOf({
         id,
         ...(this.who && { who: this.who.name }),
         from: ip,
         method,
-        path: shownTarget(this.#request),
+        path: shownTarget(this.request),
         status,
       }),
       ...more,

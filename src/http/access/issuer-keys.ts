@@ -43,66 +43,65 @@ const answerBytesMax = 1 << 20;
 const fetchMsMax = 5_000;
 
 export class IssuerKeys {
-  readonly #options: IssuerKeysOptions;
-  readonly #load: () => Promise<string>;
-  #set: KeySet | undefined;
+  private readonly options: IssuerKeysOptions;
+  private readonly load: () => Promise<string>;
+  private set: KeySet | undefined;
   /** When the fetch that gave the set began, and the last one. */
-  #setAt = -Infinity;
-  #beganAt = -Infinity;
-  #failure: { readonly fault: KeysUnavailable; readonly at: number } | undefined;
-  #fetching: Promise<void> | undefined;
+  private setAt = -Infinity;
+  private beganAt = -Infinity;
+  private failure: { readonly fault: KeysUnavailable; readonly at: number } | undefined;
+  private fetching: Promise<void> | undefined;
 
   constructor(options: IssuerKeysOptions) {
-    this.#options = options;
+    this.options = options;
     const { from } = options;
-    this.#load = /^https?:\/\//i.test(from) ? remote(from) : () => readFile(from, 'utf8');
+    this.load = /^https?:\/\//i.test(from) ? remote(from) : () => readFile(from, 'utf8');
   }
 
   /** Keys that are no older than they may be. @throws KeysUnavailable */
   async current(): Promise<KeySet> {
-    const { ttlMs, elapsedMs } = this.#options;
+    const { ttlMs, elapsedMs } = this.options;
     const askedAt = elapsedMs();
-    while (!this.#set || askedAt - this.#setAt >= ttlMs) {
-      const fetching = this.#fetch();
-      const isLate = this.#fetching !== undefined && this.#beganAt < askedAt;
+    while (!this.set || askedAt - this.setAt >= ttlMs) {
+      const fetching = this.fetch();
+      const isLate = this.fetching !== undefined && this.beganAt < askedAt;
       await fetching.catch((fault: unknown) => {
         // One that began before this request says nothing of now.
         if (!isLate) throw fault;
       });
     }
-    if (askedAt - this.#setAt >= ttlMs / 2) this.#fetch().catch(() => undefined);
-    return this.#set;
+    if (askedAt - this.setAt >= ttlMs / 2) this.fetch().catch(() => undefined);
+    return this.set;
   }
 
   /** Other keys than these, if there are any and it is not too soon to ask. @throws KeysUnavailable */
   async other(than: KeySet): Promise<KeySet | undefined> {
-    const askedAt = this.#options.elapsedMs();
-    if (this.#set === than) await this.#fetching?.catch(() => undefined);
-    if (this.#set === than && askedAt - this.#beganAt >= againMs) await this.#fetch();
-    return this.#set === than ? undefined : this.#set;
+    const askedAt = this.options.elapsedMs();
+    if (this.set === than) await this.fetching?.catch(() => undefined);
+    if (this.set === than && askedAt - this.beganAt >= againMs) await this.fetch();
+    return this.set === than ? undefined : this.set;
   }
 
-  #fetch(): Promise<void> {
-    if (this.#failure && this.#options.elapsedMs() - this.#failure.at < retryMs)
-      return Promise.reject(this.#failure.fault);
-    return (this.#fetching ??= this.#replace().finally(() => {
-      this.#fetching = undefined;
+  private fetch(): Promise<void> {
+    if (this.failure && this.options.elapsedMs() - this.failure.at < retryMs) return Promise.reject(this.failure.fault);
+    return (this.fetching ??= this.replace().finally(() => {
+      this.fetching = undefined;
     }));
   }
 
-  async #replace(): Promise<void> {
-    const beganAt = (this.#beganAt = this.#options.elapsedMs());
+  private async replace(): Promise<void> {
+    const beganAt = (this.beganAt = this.options.elapsedMs());
     try {
-      const text = await this.#load();
-      const before = this.#set;
+      const text = await this.load();
+      const before = this.set;
       if (text !== before?.text)
-        this.#set = { text, find: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet), verified: new Map() };
-      this.#setAt = beganAt;
-      this.#failure = undefined;
-      if (before && this.#set !== before) this.#options.changed?.();
+        this.set = { text, find: createLocalJWKSet(JSON.parse(text) as JSONWebKeySet), verified: new Map() };
+      this.setAt = beganAt;
+      this.failure = undefined;
+      if (before && this.set !== before) this.options.changed?.();
     } catch (cause) {
       const fault = new KeysUnavailable(messageOf(cause), { cause });
-      this.#failure = { fault, at: beganAt };
+      this.failure = { fault, at: beganAt };
       throw fault;
     }
   }

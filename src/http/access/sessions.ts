@@ -21,21 +21,21 @@ interface Session {
 }
 
 export class Sessions {
-  readonly #ttlMs: number;
-  readonly #open = new Map<string, Session>();
-  readonly #clock: Clock;
+  private readonly ttlMs: number;
+  private readonly openSessions = new Map<string, Session>();
+  private readonly clock: Clock;
   constructor(ttlMs: number, clock: Clock) {
-    this.#ttlMs = ttlMs;
-    this.#clock = clock;
+    this.ttlMs = ttlMs;
+    this.clock = clock;
   }
 
   /** Opens one for the owner of a token; the value of `Set-Cookie`. `secure`: the page came by HTTPS. */
   open(token: string, { expiresMs = Infinity }: Principal, secure: boolean): string {
-    const { wallMs, elapsedMs } = this.#clock;
+    const { wallMs, elapsedMs } = this.clock;
     const secret = randomBytes(32).toString('base64url');
-    const leftMs = Math.min(this.#ttlMs, expiresMs - wallMs());
-    if (this.#open.size >= sessionsMax) this.#open.delete(this.#open.keys().next().value!);
-    this.#open.set(keyOf(secret), { token, until: elapsedMs() + this.#ttlMs, expiresMs });
+    const leftMs = Math.min(this.ttlMs, expiresMs - wallMs());
+    if (this.openSessions.size >= sessionsMax) this.openSessions.delete(this.openSessions.keys().next().value!);
+    this.openSessions.set(keyOf(secret), { token, until: elapsedMs() + this.ttlMs, expiresMs });
     return cookie(secret, Math.max(0, Math.floor(leftMs / 1000)), secure);
   }
   /**
@@ -44,16 +44,16 @@ export class Sessions {
    */
   token(cookies: string | undefined): string | undefined {
     const secret = secretOf(cookies);
-    const session = secret === undefined ? undefined : this.#open.get(keyOf(secret));
+    const session = secret === undefined ? undefined : this.openSessions.get(keyOf(secret));
     if (!session) return undefined;
-    if (session.until > this.#clock.elapsedMs() && session.expiresMs > this.#clock.wallMs()) return session.token;
-    this.#open.delete(keyOf(secret!));
+    if (session.until > this.clock.elapsedMs() && session.expiresMs > this.clock.wallMs()) return session.token;
+    this.openSessions.delete(keyOf(secret!));
     return undefined;
   }
   /** Ends the request's session; the value of `Set-Cookie` that removes its cookie. */
   close(cookies: string | undefined, secure: boolean): string {
     const secret = secretOf(cookies);
-    if (secret !== undefined) this.#open.delete(keyOf(secret));
+    if (secret !== undefined) this.openSessions.delete(keyOf(secret));
     return cookie('', 0, secure);
   }
 }

@@ -51,15 +51,15 @@ const secondsMax = 253_402_300_799;
 
 /** Reads tokens of one issuer. */
 export class Tokens {
-  readonly #rules: TokenRules;
-  readonly #clock: Clock;
-  readonly #keys: IssuerKeys;
+  private readonly rules: TokenRules;
+  private readonly clock: Clock;
+  private readonly keys: IssuerKeys;
 
   constructor(rules: TokenRules) {
     const { keysFrom, keysMs, keysChanged, clock = systemClock } = rules;
-    this.#rules = rules;
-    this.#clock = clock;
-    this.#keys = new IssuerKeys({
+    this.rules = rules;
+    this.clock = clock;
+    this.keys = new IssuerKeys({
       from: keysFrom,
       ttlMs: keysMs,
       elapsedMs: clock.elapsedMs,
@@ -74,35 +74,38 @@ export class Tokens {
   async principal(token: string): Promise<Principal> {
     if (token.length > tokenBytesMax) throw new TokenRefused('too long');
     checkForm(token);
-    const keys = await this.#keys.current();
+    const keys = await this.keys.current();
     const digest = createHash('sha256').update(token).digest('base64');
     const known = keys.verified.get(digest);
     if (known) return known;
-    const { by, principal } = await this.#verified(token, keys);
+    const { by, principal } = await this.verified(token, keys);
     if (by.verified.size >= verifiedMax) by.verified.delete(by.verified.keys().next().value!);
     by.verified.set(digest, principal);
     return principal;
   }
 
-  async #verified(token: string, current: KeySet): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
+  private async verified(
+    token: string,
+    current: KeySet,
+  ): Promise<{ readonly by: KeySet; readonly principal: Principal }> {
     for (let by = current; ; ) {
       try {
-        return { by, principal: await this.#verify(token, by) };
+        return { by, principal: await this.verify(token, by) };
       } catch (error) {
         // The issuer may have made its key since, or put another in its place.
         const isKeyFault =
           error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
-        const other = isKeyFault ? await this.#keys.other(by) : undefined;
+        const other = isKeyFault ? await this.keys.other(by) : undefined;
         if (!other) throw refusal(error);
         by = other;
       }
     }
   }
 
-  async #verify(token: string, { find }: KeySet): Promise<Principal> {
-    const { issuer, audience, skewSeconds, rolesClaim } = this.#rules;
+  private async verify(token: string, { find }: KeySet): Promise<Principal> {
+    const { issuer, audience, skewSeconds, rolesClaim } = this.rules;
     const bare = issuer.replace(/\/+$/, '');
-    const nowMs = this.#clock.wallMs();
+    const nowMs = this.clock.wallMs();
     const { payload } = await jwtVerify(token, find, {
       algorithms,
       issuer: [bare, `${bare}/`],

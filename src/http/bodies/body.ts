@@ -47,87 +47,87 @@ interface ControlTerms extends BodyTerms {
  * @throws body-stalled, load-cancelled when the client goes away before the end
  */
 export class IncomingBody {
-  readonly #raw: IncomingMessage;
-  readonly #terms: BodyTerms;
-  #fail: ((error: LakeError) => void) | undefined;
-  #failure: LakeError | undefined;
+  private readonly raw: IncomingMessage;
+  private readonly terms: BodyTerms;
+  private fail: ((error: LakeError) => void) | undefined;
+  private failure: LakeError | undefined;
   /** What was read ahead. */
-  #ahead: Uint8Array[] = [];
+  private ahead: Uint8Array[] = [];
 
   constructor(raw: IncomingMessage, terms: BodyTerms) {
-    this.#raw = raw;
-    this.#terms = terms;
+    this.raw = raw;
+    this.terms = terms;
   }
 
   /** Who waits for it is told to wait no longer. */
   readonly give = (error: LakeError): void => {
-    this.#failure ??= error;
-    this.#fail?.(error);
+    this.failure ??= error;
+    this.fail?.(error);
   };
 
   /** Reads ahead to the body's end or so many bytes, as far as there is room for them. */
   async begin(bytesMax: number, held: HeldBodies, came: (bytes: number) => void): Promise<void> {
-    const room = held.begin(this.#terms.pace, this.give);
+    const room = held.begin(this.terms.pace, this.give);
     const ahead: Uint8Array[] = [];
     let length = 0;
     try {
       while (length < bytesMax) {
-        const chunk = await this.#next();
+        const chunk = await this.next();
         if (!chunk) break;
         ahead.push(chunk);
         length += chunk.length;
         came(length);
         if (!room.add(chunk.length)) break;
       }
-      this.#ahead = ahead;
+      this.ahead = ahead;
     } finally {
       room.release();
     }
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    for (let chunk = this.#ahead.shift(); chunk; chunk = this.#ahead.shift()) yield chunk;
-    for (let chunk = await this.#next(); chunk; chunk = await this.#next()) yield chunk;
+    for (let chunk = this.ahead.shift(); chunk; chunk = this.ahead.shift()) yield chunk;
+    for (let chunk = await this.next(); chunk; chunk = await this.next()) yield chunk;
   }
 
   /** Reads what nobody has read, and throws it away. */
   async discard(): Promise<void> {
-    for (let chunk = await this.#next(); chunk; chunk = await this.#next());
+    for (let chunk = await this.next(); chunk; chunk = await this.next());
   }
 
   /** Undefined at the end. */
-  async #next(): Promise<Uint8Array | undefined> {
-    const { pace, sent } = this.#terms;
-    wantBody(this.#raw);
+  private async next(): Promise<Uint8Array | undefined> {
+    const { pace, sent } = this.terms;
+    wantBody(this.raw);
     for (;;) {
-      if (this.#failure) throw this.#failure;
-      const chunk = this.#raw.read() as Uint8Array | null;
+      if (this.failure) throw this.failure;
+      const chunk = this.raw.read() as Uint8Array | null;
       if (chunk) {
         pace.went(chunk.length);
         sent?.update(chunk);
         return chunk;
       }
-      if (this.#raw.readableEnded) {
+      if (this.raw.readableEnded) {
         pace.went(0);
         return undefined;
       }
-      if (this.#raw.destroyed) throw clientLeft();
+      if (this.raw.destroyed) throw clientLeft();
       pace.waits();
-      await this.#change();
+      await this.change();
     }
   }
 
   /** Resolves when something came, the end too. */
-  async #change(): Promise<void> {
-    const raw = this.#raw;
+  private async change(): Promise<void> {
+    const raw = this.raw;
     let stop = (): void => undefined;
     try {
       await new Promise<void>((resolve, reject) => {
-        const timer = stalling(this.#terms.idleMsMax, reject);
+        const timer = stalling(this.terms.idleMsMax, reject);
         const go = (): void => {
           resolve();
         };
-        this.#fail = reject;
+        this.fail = reject;
         for (const event of changes) raw.on(event, go);
         stop = () => {
           clearTimeout(timer);
@@ -136,7 +136,7 @@ export class IncomingBody {
       });
     } finally {
       stop();
-      this.#fail = undefined;
+      this.fail = undefined;
     }
   }
 }

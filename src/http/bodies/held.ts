@@ -28,16 +28,16 @@ export interface HeldBody {
 
 /** The bytes that are held, of all bodies. */
 export class HeldBodies {
-  readonly #bytesMax: number;
-  readonly #holders = new Map<Holder, number>();
-  #bytes = 0;
+  private readonly bytesMax: number;
+  private readonly holders = new Map<Holder, number>();
+  private bytesHeld = 0;
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.bytesMax = bytesMax;
   }
 
   /** Beyond the free ones. */
   get bytes(): number {
-    return this.#bytes;
+    return this.bytesHeld;
   }
 
   begin(pace: Pace, give: (error: LakeError) => void): HeldBody {
@@ -48,30 +48,30 @@ export class HeldBodies {
         length += bytes;
         if (length <= freeBytes) return true;
         const more = Math.min(bytes, length - freeBytes);
-        if (!this.#makeRoom(more, holder)) return false;
-        this.#holders.set(holder, (this.#holders.get(holder) ?? 0) + more);
-        this.#bytes += more;
+        if (!this.makeRoom(more, holder)) return false;
+        this.holders.set(holder, (this.holders.get(holder) ?? 0) + more);
+        this.bytesHeld += more;
         return true;
       },
       release: () => {
-        this.#release(holder);
+        this.release(holder);
       },
     };
   }
 
-  #makeRoom(bytes: number, asking: Holder): boolean {
-    while (this.#bytes + bytes > this.#bytesMax) {
-      const slow = slowest(this.#holders.keys(), (holder) => (holder === asking ? undefined : holder.pace));
+  private makeRoom(bytes: number, asking: Holder): boolean {
+    while (this.bytesHeld + bytes > this.bytesMax) {
+      const slow = slowest(this.holders.keys(), (holder) => (holder === asking ? undefined : holder.pace));
       if (!slow) return false;
       const error = slow.pace.tooSlow();
-      this.#release(slow);
+      this.release(slow);
       slow.give(error);
     }
     return true;
   }
-  #release(holder: Holder): void {
-    this.#bytes -= this.#holders.get(holder) ?? 0;
-    this.#holders.delete(holder);
+  private release(holder: Holder): void {
+    this.bytesHeld -= this.holders.get(holder) ?? 0;
+    this.holders.delete(holder);
   }
 }
 

@@ -33,79 +33,79 @@ type CutReason = 'full' | 'unread';
 
 /** The connections of one server. */
 export class Connections {
-  readonly #states = new Map<Socket, State>();
-  readonly #connectionsMax: number;
-  readonly #unreadBytesMax: number;
-  readonly #looking: NodeJS.Timeout;
+  private readonly states = new Map<Socket, State>();
+  private readonly connectionsMax: number;
+  private readonly unreadBytesMax: number;
+  private readonly looking: NodeJS.Timeout;
   readonly cuts: Record<CutReason, number> = { full: 0, unread: 0 };
 
   constructor(
     server: Server,
     { connectionsMax, unreadMax = unreadBytesMax }: { readonly connectionsMax: number; readonly unreadMax?: number },
   ) {
-    this.#connectionsMax = connectionsMax;
-    this.#unreadBytesMax = unreadMax;
+    this.connectionsMax = connectionsMax;
+    this.unreadBytesMax = unreadMax;
     onConnection(server, (socket) => {
-      this.#add(socket);
+      this.add(socket);
     });
-    this.#looking = setInterval(() => {
-      this.#look();
+    this.looking = setInterval(() => {
+      this.look();
     }, lookMs).unref();
   }
 
   /** A request came, or its answer is over. */
   began(socket: Socket): void {
-    const state = this.#states.get(socket);
+    const state = this.states.get(socket);
     if (state) state.requests++;
   }
   ended(socket: Socket): void {
-    const state = this.#states.get(socket);
+    const state = this.states.get(socket);
     if (state && --state.requests === 0) state.freeSince = performance.now();
   }
   close(): void {
-    clearInterval(this.#looking);
+    clearInterval(this.looking);
   }
 
-  #add(socket: Socket): void {
+  private add(socket: Socket): void {
     // A request for another protocol comes a second time, as a plain one.
-    if (this.#states.has(socket)) return;
-    if (this.#states.size >= this.#connectionsMax && !this.#makeRoom()) {
+    if (this.states.has(socket)) return;
+    if (this.states.size >= this.connectionsMax && !this.makeRoom()) {
       this.cuts.full++;
       socket.destroy();
       return;
     }
     const now = performance.now();
-    this.#states.set(socket, { requests: 0, freeSince: now, taken: 0, takenAt: now });
+    this.states.set(socket, { requests: 0, freeSince: now, taken: 0, takenAt: now });
     socket.once('close', () => {
-      this.#states.delete(socket);
+      this.states.delete(socket);
     });
   }
 
-  #makeRoom(): boolean {
+  private makeRoom(): boolean {
     const before = performance.now() - newMs;
     let found: Socket | undefined;
     let since = before;
-    for (const [socket, { requests, freeSince }] of this.#states) {
+    for (const [socket, { requests, freeSince }] of this.states) {
       if (requests > 0 || freeSince > since) continue;
       found = socket;
       since = freeSince;
     }
-    found ??= slowest(this.#states.keys(), paceAt);
-    if (found) this.#cut(found, 'full');
+    found ??= slowest(this.states.keys(), paceAt);
+    if (found) this.cut(found, 'full');
     return found !== undefined;
   }
-  #cut(socket: Socket, reason: CutReason): void {
+  private cut(socket: Socket, reason: CutReason): void {
     this.cuts[reason]++;
     // Its end is told later.
-    this.#states.delete(socket);
+    this.states.delete(socket);
     socket.destroy();
   }
 
-  #look(): void {
+  private look(): void {
     const now = performance.now();
     const unread: { readonly socket: Socket; readonly state: State; readonly bytes: number }[] = [];
     let sum = 0;
-    for (const [socket, state] of this.#states) {
+    for (const [socket, state] of this.states) {
       const { unread: bytes, taken } = writtenTo(socket);
       if (bytes === 0 || taken > state.taken) state.takenAt = now;
       state.taken = taken;
@@ -113,10 +113,10 @@ export class Connections {
       sum += bytes;
       unread.push({ socket, state, bytes });
     }
-    if (sum <= this.#unreadBytesMax) return;
+    if (sum <= this.unreadBytesMax) return;
     for (const { socket, state, bytes } of unread.sort((a, b) => a.state.takenAt - b.state.takenAt)) {
-      if (sum <= this.#unreadBytesMax || now - state.takenAt < unreadMs) return;
-      this.#cut(socket, 'unread');
+      if (sum <= this.unreadBytesMax || now - state.takenAt < unreadMs) return;
+      this.cut(socket, 'unread');
       sum -= bytes;
     }
   }

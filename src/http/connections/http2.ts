@@ -64,16 +64,16 @@ export const writtenTo = (socket: Socket): { readonly unread: number; readonly t
 
 /** The sessions of a server. */
 export class Sessions {
-  readonly #http: HttpServer;
-  readonly #server: Http2Server;
-  readonly #terms: SessionTerms;
-  readonly #sockets = new Map<ServerHttp2Session, Socket>();
-  #streams = 0;
+  private readonly http: HttpServer;
+  private readonly server: Http2Server;
+  private readonly terms: SessionTerms;
+  private readonly sockets = new Map<ServerHttp2Session, Socket>();
+  private streams = 0;
 
   constructor(http: HttpServer, terms: SessionTerms) {
-    this.#http = http;
-    this.#terms = terms;
-    this.#server = createServer({
+    this.http = http;
+    this.terms = terms;
+    this.server = createServer({
       maxSessionMemory: sessionMegabytesMax,
       maxHeaderListPairs: headerLinesMax,
       settings: {
@@ -83,21 +83,21 @@ export class Sessions {
       },
     });
     // A client that breaks the protocol: its session ends.
-    this.#server.on('sessionError', () => undefined);
+    this.server.on('sessionError', () => undefined);
   }
 
   /** Lets a listener have the requests, from now on; what it gives ends that. */
   listenTo(listener: RequestListener): () => void {
-    return hearRequests(this.#server, (request, response) => {
+    return hearRequests(this.server, (request, response) => {
       const { stream } = request as unknown as Http2ServerRequest;
-      const socket = this.#sockets.get(stream.session as ServerHttp2Session);
+      const socket = this.sockets.get(stream.session as ServerHttp2Session);
       // The client took it back at once.
       if (!socket || stream.destroyed) return;
-      if (this.#streams >= this.#terms.streamsMax) {
+      if (this.streams >= this.terms.streamsMax) {
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
-      this.#began(stream, streamsOf.get(socket)!);
+      this.began(stream, streamsOf.get(socket)!);
       asPlain(request as unknown as Http2ServerRequest, response as unknown as Http2ServerResponse, socket);
       listener(request, response);
     });
@@ -107,31 +107,31 @@ export class Sessions {
   take(socket: Socket): void {
     const streams = new Set<ServerHttp2Stream>();
     streamsOf.set(socket, streams);
-    this.#http.emit(sessionEvent, socket);
+    this.http.emit(sessionEvent, socket);
     // There was no place for it.
     if (socket.destroyed) return;
-    this.#server.once('session', (session: ServerHttp2Session) => {
-      this.#sockets.set(session, socket);
+    this.server.once('session', (session: ServerHttp2Session) => {
+      this.sockets.set(session, socket);
       session.once('close', () => {
-        this.#sockets.delete(session);
+        this.sockets.delete(session);
       });
-      session.setTimeout(this.#terms.idleMs, () => {
+      session.setTimeout(this.terms.idleMs, () => {
         if (streams.size === 0) session.close();
       });
     });
-    this.#server.emit('connection', socket);
+    this.server.emit('connection', socket);
   }
   /** Takes no more streams; sessions end with those they have. */
   close(): void {
-    for (const session of this.#sockets.keys()) session.close();
+    for (const session of this.sockets.keys()) session.close();
   }
 
-  #began(stream: ServerHttp2Stream, streams: Set<ServerHttp2Stream>): void {
+  private began(stream: ServerHttp2Stream, streams: Set<ServerHttp2Stream>): void {
     streams.add(stream);
-    this.#streams++;
+    this.streams++;
     stream.once('close', () => {
       streams.delete(stream);
-      this.#streams--;
+      this.streams--;
     });
   }
 }

@@ -127,26 +127,26 @@ const plainServer = (take: (socket: Socket) => void): Server =>
 
 /** A certificate with its key, and the servers that show it. */
 class Certificate {
-  readonly #files: NonNullable<ServeConfig['tls']>;
-  readonly #handshakeMs: number;
-  readonly #servers: TlsServer[] = [];
-  readonly #looking: NodeJS.Timeout;
-  #pair: Pair;
-  #seen: string;
+  private readonly files: NonNullable<ServeConfig['tls']>;
+  private readonly handshakeMs: number;
+  private readonly servers: TlsServer[] = [];
+  private readonly looking: NodeJS.Timeout;
+  private pair: Pair;
+  private seen: string;
 
   constructor(files: NonNullable<ServeConfig['tls']>, handshakeMs: number, report: (fault: unknown) => void) {
-    this.#files = files;
-    this.#handshakeMs = handshakeMs;
-    this.#seen = this.#stamp();
-    this.#pair = this.#read();
-    this.#looking = setInterval(() => {
-      const seen = this.#stamp();
-      if (seen === this.#seen) return;
-      this.#seen = seen;
+    this.files = files;
+    this.handshakeMs = handshakeMs;
+    this.seen = this.stamp();
+    this.pair = this.read();
+    this.looking = setInterval(() => {
+      const seen = this.stamp();
+      if (seen === this.seen) return;
+      this.seen = seen;
       try {
-        const pair = this.#read();
-        for (const server of this.#servers) server.setSecureContext(pair);
-        this.#pair = pair;
+        const pair = this.read();
+        for (const server of this.servers) server.setSecureContext(pair);
+        this.pair = pair;
       } catch (fault) {
         report(fault);
       }
@@ -155,29 +155,29 @@ class Certificate {
 
   server(take: (socket: TLSSocket) => void): TlsServer {
     const options = {
-      ...this.#pair,
+      ...this.pair,
       ALPNProtocols: [http2Protocol, 'http/1.1'],
-      handshakeTimeout: this.#handshakeMs,
+      handshakeTimeout: this.handshakeMs,
       noDelay: true,
     };
     const server = createTlsServer(options, take);
     // What is no TLS, or a client that trusts another authority: its own affair.
     server.on('tlsClientError', (_, socket) => socket.destroy());
-    this.#servers.push(server);
+    this.servers.push(server);
     return server;
   }
   close(): void {
-    clearInterval(this.#looking);
+    clearInterval(this.looking);
   }
 
-  #read(): Pair {
+  private read(): Pair {
     const read = (option: string, file: string): Buffer => refused(`-${option}`, () => readFileSync(file));
-    const pair = { cert: read('tls.cert', this.#files.certificate), key: read('tls.key', this.#files.key) };
+    const pair = { cert: read('tls.cert', this.files.certificate), key: read('tls.key', this.files.key) };
     refused('-tls.cert and -tls.key', () => createSecureContext(pair));
     return pair;
   }
-  #stamp(): string {
-    return `${fileStamp(this.#files.certificate)}, ${fileStamp(this.#files.key)}`;
+  private stamp(): string {
+    return `${fileStamp(this.files.certificate)}, ${fileStamp(this.files.key)}`;
   }
 }
 /** Another one for a file that was changed or replaced; empty for one that cannot be looked at. */

@@ -25,30 +25,30 @@ interface Mark {
 
 /** The pace of one client. `rateMin`: bytes a second; 0: any will do. */
 export class Pace {
-  readonly #direction: Direction;
-  readonly #rateMin: number;
-  readonly #now: () => number;
-  #bytes = 0;
-  #waitedMs = 0;
-  #waitsSince: number | undefined;
-  #older: Mark = { bytes: 0, waitedMs: 0 };
-  #newer: Mark = this.#older;
+  private readonly direction: Direction;
+  private readonly rateMin: number;
+  private readonly now: () => number;
+  private bytes = 0;
+  private waitedMs = 0;
+  private waitsSince: number | undefined;
+  private older: Mark = { bytes: 0, waitedMs: 0 };
+  private newer: Mark = this.older;
 
   constructor(direction: Direction, rateMin: number, now: () => number = () => performance.now()) {
-    this.#direction = direction;
-    this.#rateMin = rateMin;
-    this.#now = now;
+    this.direction = direction;
+    this.rateMin = rateMin;
+    this.now = now;
   }
 
   /** From here on nothing goes on until the client does something. */
   waits(): void {
-    this.#waitsSince ??= this.#now();
+    this.waitsSince ??= this.now();
   }
   /** The client sent, or took, so many bytes. */
   went(bytes: number): void {
-    this.#look();
-    this.#waitsSince = undefined;
-    this.#bytes += bytes;
+    this.look();
+    this.waitsSince = undefined;
+    this.bytes += bytes;
   }
 
   /**
@@ -56,25 +56,25 @@ export class Pace {
    * enough.
    */
   slowRate(): number | undefined {
-    if (this.#rateMin === 0 || this.#waitsSince === undefined) return undefined;
-    this.#look();
-    if (this.#waitedMs < graceMs) return undefined;
-    const rate = ((this.#bytes - this.#older.bytes) * 1000) / (this.#waitedMs - this.#older.waitedMs);
-    return rate < this.#rateMin ? rate : undefined;
+    if (this.rateMin === 0 || this.waitsSince === undefined) return undefined;
+    this.look();
+    if (this.waitedMs < graceMs) return undefined;
+    const rate = ((this.bytes - this.older.bytes) * 1000) / (this.waitedMs - this.older.waitedMs);
+    return rate < this.rateMin ? rate : undefined;
   }
   /** What a client is told that was given up. */
   tooSlow(): LakeError {
-    return new LakeError(errors[this.#direction], { rate: Math.floor(this.slowRate() ?? 0), limit: this.#rateMin });
+    return new LakeError(errors[this.direction], { rate: Math.floor(this.slowRate() ?? 0), limit: this.rateMin });
   }
 
-  #look(): void {
-    if (this.#waitsSince === undefined) return;
-    const now = this.#now();
-    this.#waitedMs += now - this.#waitsSince;
-    this.#waitsSince = now;
-    if (this.#waitedMs - this.#newer.waitedMs < windowMs) return;
-    this.#older = this.#newer;
-    this.#newer = { bytes: this.#bytes, waitedMs: this.#waitedMs };
+  private look(): void {
+    if (this.waitsSince === undefined) return;
+    const now = this.now();
+    this.waitedMs += now - this.waitsSince;
+    this.waitsSince = now;
+    if (this.waitedMs - this.newer.waitedMs < windowMs) return;
+    this.older = this.newer;
+    this.newer = { bytes: this.bytes, waitedMs: this.waitedMs };
   }
 }
 

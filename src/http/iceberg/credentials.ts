@@ -21,23 +21,23 @@ export interface Known {
 }
 
 export class KnownCredentials {
-  readonly #seals: Seals;
-  readonly #known = new Map<string, Known>();
+  private readonly seals: Seals;
+  private readonly known = new Map<string, Known>();
 
   constructor(seals: Seals) {
-    this.#seals = seals;
+    this.seals = seals;
   }
 
   /** Undefined for what nobody here has given out. */
   of(sessionToken: string): Known | undefined {
-    const known = this.#known.get(sessionToken);
+    const known = this.known.get(sessionToken);
     if (known) return known;
-    const said = this.#seals.open('files', sessionToken);
+    const said = this.seals.open('files', sessionToken);
     if (!said) return undefined;
-    const { accessKeyId, secretAccessKey } = this.#seals.credentialsOf(sessionToken);
+    const { accessKeyId, secretAccessKey } = this.seals.credentialsOf(sessionToken);
     const made = { accessKeyId, said, signingKey: signingKeys(secretAccessKey) };
-    if (this.#known.size >= knownMax) this.#known.delete(this.#known.keys().next().value!);
-    this.#known.set(sessionToken, made);
+    if (this.known.size >= knownMax) this.known.delete(this.known.keys().next().value!);
+    this.known.set(sessionToken, made);
     return made;
   }
 }

@@ -38,22 +38,22 @@ const tagBytes = 16;
 const tokenCharsMax = 32_768;
 
 export class Seals {
-  readonly #seal: Buffer;
-  readonly #sign: Buffer;
+  private readonly sealKey: Buffer;
+  private readonly sign: Buffer;
   /** Tells secrets apart. */
   readonly id: string;
 
   /** `secret`: at least 32 random bytes. */
   constructor(secret: Uint8Array) {
     const derived = (use: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', `iceberg ${use}`, 32));
-    this.#seal = derived('seal');
-    this.#sign = derived('sign');
+    this.sealKey = derived('seal');
+    this.sign = derived('sign');
     this.id = derived('id').toString('hex').slice(0, 16);
   }
 
   seal(kind: SealKind, value: Sealed): string {
     const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce).setAAD(Buffer.from(kind));
+    const cipher = createCipheriv('aes-256-gcm', this.sealKey, nonce).setAAD(Buffer.from(kind));
     const body = Buffer.concat([cipher.update(JSON.stringify(value)), cipher.final()]);
     return start + Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
   }
@@ -64,7 +64,7 @@ export class Seals {
     const end = bytes.length - tagBytes;
     if (end <= nonceBytes) return undefined;
     try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#seal, bytes.subarray(0, nonceBytes));
+      const decipher = createDecipheriv('aes-256-gcm', this.sealKey, bytes.subarray(0, nonceBytes));
       decipher.setAAD(Buffer.from(kind)).setAuthTag(bytes.subarray(end));
       const body = Buffer.concat([decipher.update(bytes.subarray(nonceBytes, end)), decipher.final()]);
       return JSON.parse(body.toString()) as Sealed;
@@ -79,7 +79,7 @@ export class Seals {
   }
   credentialsOf(sessionToken: string): S3Credentials {
     const id = createHash('sha256').update(sessionToken).digest('hex').slice(0, 16).toUpperCase();
-    const secretAccessKey = createHmac('sha256', this.#sign).update(sessionToken).digest('base64url');
+    const secretAccessKey = createHmac('sha256', this.sign).update(sessionToken).digest('base64url');
     return { accessKeyId: `LAKE${id}`, secretAccessKey, sessionToken };
   }
 }

@@ -37,58 +37,58 @@ const byTime = (ms: number, key: string): Buffer => {
 
 /** The idempotency keys of a lake and the commits that were made under them. */
 export class Retries {
-  readonly #tables: Tables;
-  readonly #keepMs: number;
-  readonly #startMs: number;
-  readonly #startedAt = performance.now();
+  private readonly tables: Tables;
+  private readonly keepMs: number;
+  private readonly startMs: number;
+  private readonly startedAt = performance.now();
   /** Until then no row is too old: new ones are never older than those that are there. */
-  #soundUntilMs = 0;
+  private soundUntilMs = 0;
   /** `keepMs`: how long a key is known. */
   constructor(tables: Tables, keepMs: number) {
-    this.#tables = tables;
-    this.#keepMs = keepMs;
+    this.tables = tables;
+    this.keepMs = keepMs;
     const newest = tables.keys('retries', { prefix: Buffer.from('t'), reverse: true, limit: 1 })[0];
-    this.#startMs = newest ? Number(newest.readBigUInt64BE(1)) : Math.floor(Date.now());
+    this.startMs = newest ? Number(newest.readBigUInt64BE(1)) : Math.floor(Date.now());
   }
 
-  #now(): number {
-    return this.#startMs + Math.floor(performance.now() - this.#startedAt);
+  private now(): number {
+    return this.startMs + Math.floor(performance.now() - this.startedAt);
   }
 
   /**
    * The commit that was made under a key, and what was asked then; undefined when its branch is gone too. `keepMs`:
    * where it is to be known for a shorter time.
    */
-  find(key: string, keepMs = this.#keepMs): KnownRetry | undefined {
-    const row = this.#tables.get('retries', byKey(key));
+  find(key: string, keepMs = this.keepMs): KnownRetry | undefined {
+    const row = this.tables.get('retries', byKey(key));
     if (!row) return undefined;
     const ms = Number(row.readBigUInt64BE(0));
-    const more = this.#tables.get('retries', byTime(ms, key));
-    if (ms + Math.min(keepMs, this.#keepMs) <= this.#now()) return undefined;
+    const more = this.tables.get('retries', byTime(ms, key));
+    if (ms + Math.min(keepMs, this.keepMs) <= this.now()) return undefined;
     const known = {
       request: row.toString('hex', timeBytes, timeBytes + digestBytes),
       commit: row.toString('hex', timeBytes + digestBytes),
     };
     if (!more || more.length === 0) return known;
-    return this.#isThere(more) ? { ...known, body: more.toString('hex', 0, digestBytes) } : undefined;
+    return this.isThere(more) ? { ...known, body: more.toString('hex', 0, digestBytes) } : undefined;
   }
   /** Whether the branch of a row is still the one that it was: one that is made later is another, whatever its name. */
-  #isThere(row: Buffer): boolean {
+  private isThere(row: Buffer): boolean {
     const key = row.subarray(digestBytes + timeBytes);
-    const payload = this.#tables.get('branches', key);
+    const payload = this.tables.get('branches', key);
     return payload !== undefined && decodeBranch(key, payload).tsNs === row.readBigInt64BE(digestBytes);
   }
 
   /** The rows that go along with a commit on a branch. */
   changes({ key, request, body }: Retry, commit: Id, { key: branchKey, branch }: RetryBranch): readonly Change[] {
-    const now = this.#now();
+    const now = this.now();
     const time = Buffer.alloc(timeBytes);
-    const before = this.#tables.get('retries', byKey(key));
+    const before = this.tables.get('retries', byKey(key));
     time.writeBigUInt64BE(BigInt(now));
     const madeNs = Buffer.alloc(timeBytes);
     madeNs.writeBigInt64BE(branch.tsNs);
     return [
-      ...this.#old(now).flatMap((row): Change[] => [
+      ...this.old(now).flatMap((row): Change[] => [
         { table: 'retries', key: row },
         { table: 'retries', key: Buffer.concat([Buffer.from('k'), row.subarray(1 + timeBytes)]) },
       ]),
@@ -109,11 +109,11 @@ export class Retries {
    * Some rows that are too old. It is not looked at each commit: with hundreds of rows that LMDB does not have yet, each
    * look goes through all of them (a tenth of the main thread with 64 shippers).
    */
-  #old(now: number): readonly Buffer[] {
-    if (now < this.#soundUntilMs) return [];
-    const first = this.#tables.keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce });
-    const old = first.filter((row) => Number(row.readBigUInt64BE(1)) + this.#keepMs <= now);
-    if (old.length === 0) this.#soundUntilMs = (first[0] ? Number(first[0].readBigUInt64BE(1)) : now) + this.#keepMs;
+  private old(now: number): readonly Buffer[] {
+    if (now < this.soundUntilMs) return [];
+    const first = this.tables.keys('retries', { prefix: Buffer.from('t'), limit: oldAtOnce });
+    const old = first.filter((row) => Number(row.readBigUInt64BE(1)) + this.keepMs <= now);
+    if (old.length === 0) this.soundUntilMs = (first[0] ? Number(first[0].readBigUInt64BE(1)) : now) + this.keepMs;
     return old;
   }
 }

@@ -29,24 +29,24 @@ interface MailboxOwner {
 
 /** Of a pool that is written to, until its machine has ended. */
 export class Mailbox {
-  readonly #actor: PoolActor;
-  readonly #owner: MailboxOwner;
-  readonly #limits: MailboxLimits;
-  #waiting: PoolJob[] = [];
+  private readonly actor: PoolActor;
+  private readonly owner: MailboxOwner;
+  private readonly limits: MailboxLimits;
+  private waitingJobs: PoolJob[] = [];
   /** The group that was handed over last. */
-  #group: readonly PoolJob[] = [];
+  private group: readonly PoolJob[] = [];
   /** Groups that were begun and have not ended; the end of the last one. */
-  #underWay = 0;
-  #ended: Promise<unknown> = Promise.resolve();
+  private underWay = 0;
+  private ended: Promise<unknown> = Promise.resolve();
   /** Others can go behind what is under way. */
-  #isPlaced = false;
+  private isPlaced = false;
 
   constructor(actor: PoolActor, owner: MailboxOwner, limits: MailboxLimits) {
-    this.#actor = actor;
-    this.#owner = owner;
-    this.#limits = limits;
+    this.actor = actor;
+    this.owner = owner;
+    this.limits = limits;
     actor.on('begin', () => {
-      this.#begin();
+      this.begin();
     });
     actor.on('settled', ({ outcomes }) => {
       owner.settle(outcomes);
@@ -54,11 +54,13 @@ export class Mailbox {
     actor.subscribe({
       // What a machine refused at once leaves it free for the next group.
       next: () => {
-        this.#hand();
+        this.hand();
       },
       complete: () => {
         owner.settle(
-          this.#waiting.splice(0).map(({ id }) => ({ id, status: 'refused', why: 'closing', text: 'pool is closing' })),
+          this.waitingJobs
+            .splice(0)
+            .map(({ id }) => ({ id, status: 'refused', why: 'closing', text: 'pool is closing' })),
         );
       },
     });
@@ -66,51 +68,51 @@ export class Mailbox {
 
   /** False: so many jobs wait already. */
   post(job: PoolJob): boolean {
-    if (this.#waiting.length >= this.#limits.waitingMax) return false;
-    this.#waiting.push(job);
-    this.#hand();
+    if (this.waitingJobs.length >= this.limits.waitingMax) return false;
+    this.waitingJobs.push(job);
+    this.hand();
     return true;
   }
   /** Why a job was not taken. */
   full(): LakeError {
-    return new LakeError('jobs-full', { fault: `${this.#limits.waitingMax} pending (option -queue.max)` });
+    return new LakeError('jobs-full', { fault: `${this.limits.waitingMax} pending (option -queue.max)` });
   }
   get waiting(): number {
-    return this.#waiting.length;
+    return this.waitingJobs.length;
   }
   get running(): number {
-    return this.#actor.getSnapshot().context.running.length;
+    return this.actor.getSnapshot().context.running.length;
   }
 
-  #hand(): void {
-    if (this.#waiting.length === 0) return;
-    const { status, context } = this.#actor.getSnapshot();
-    if (status !== 'active' || context.running.length > (this.#isPlaced ? Infinity : 0)) return;
-    const next = this.#next();
-    if (next.jobs.length > 0) this.#send({ type: 'work waiting', ...next });
+  private hand(): void {
+    if (this.waitingJobs.length === 0) return;
+    const { status, context } = this.actor.getSnapshot();
+    if (status !== 'active' || context.running.length > (this.isPlaced ? Infinity : 0)) return;
+    const next = this.next();
+    if (next.jobs.length > 0) this.send({ type: 'work waiting', ...next });
   }
-  #next(): { readonly jobs: readonly PoolJob[]; readonly waiting: number } {
-    const { groupMax, groupsMax } = this.#limits;
+  private next(): { readonly jobs: readonly PoolJob[]; readonly waiting: number } {
+    const { groupMax, groupsMax } = this.limits;
     let jobs: readonly PoolJob[] = [];
-    if (this.#underWay === 0) jobs = nextJobs(this.#waiting, groupMax);
-    else if (this.#isPlaced && this.#underWay < groupsMax()) jobs = nextBehind(this.#waiting, groupMax);
+    if (this.underWay === 0) jobs = nextJobs(this.waitingJobs, groupMax);
+    else if (this.isPlaced && this.underWay < groupsMax()) jobs = nextBehind(this.waitingJobs, groupMax);
     if (jobs.length > 0) {
-      this.#group = jobs;
-      this.#waiting = this.#waiting.slice(jobs.length);
+      this.group = jobs;
+      this.waitingJobs = this.waitingJobs.slice(jobs.length);
     }
-    return { jobs, waiting: this.#waiting.length };
+    return { jobs, waiting: this.waitingJobs.length };
   }
-  #begin(): void {
-    const group = this.#group;
-    const before = this.#ended;
-    this.#underWay++;
-    this.#isPlaced = false;
-    const ended = this.#owner
+  private begin(): void {
+    const group = this.group;
+    const before = this.ended;
+    this.underWay++;
+    this.isPlaced = false;
+    const ended = this.owner
       .work(group, () => {
         // What comes in this turn of the event loop goes together.
         setImmediate(() => {
-          this.#isPlaced = this.#group === group;
-          this.#hand();
+          this.isPlaced = this.group === group;
+          this.hand();
         });
       })
       .then(
@@ -120,12 +122,12 @@ export class Mailbox {
           return { type: 'broke' as const, text, count: group.length };
         },
       );
-    this.#ended = Promise.all([ended, before]).then(([end]) => {
-      this.#underWay--;
-      this.#send({ ...end, ...this.#next() });
+    this.ended = Promise.all([ended, before]).then(([end]) => {
+      this.underWay--;
+      this.send({ ...end, ...this.next() });
     });
   }
-  #send(event: PoolEvent): void {
-    this.#actor.send(event);
+  private send(event: PoolEvent): void {
+    this.actor.send(event);
   }
 }

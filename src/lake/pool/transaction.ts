@@ -224,131 +224,131 @@ interface Turn {
 type Part = TransactionPart & { readonly change?: TransactionChange };
 
 class Transaction {
-  readonly #host: TransactionHost;
-  readonly #parts: readonly Part[];
-  readonly #byPool = new Map<Id, Part[]>();
-  readonly #number: number;
-  readonly #actor: Actor<typeof transactionMachine>;
-  readonly #turns = new Map<Id, Turn>();
-  readonly #results = new Map<Id, JobResult>();
-  #made: PartsMade | undefined;
-  #error: unknown;
+  private readonly host: TransactionHost;
+  private readonly parts: readonly Part[];
+  private readonly byPool = new Map<Id, Part[]>();
+  private readonly number: number;
+  private readonly actor: Actor<typeof transactionMachine>;
+  private readonly turns = new Map<Id, Turn>();
+  private readonly results = new Map<Id, JobResult>();
+  private made: PartsMade | undefined;
+  private error: unknown;
   /** The part that is looked at, or was when it failed. */
-  #at: Part | undefined;
+  private at: Part | undefined;
   /** Whether it failed before anything was tried. */
-  #isRefused = false;
+  private isRefused = false;
 
   constructor(host: TransactionHost, parts: readonly Part[]) {
-    this.#host = host;
-    this.#parts = parts;
+    this.host = host;
+    this.parts = parts;
     const poolIds = [...new Set(parts.map(({ face }) => face.config.id))].sort();
     for (const id of poolIds)
-      this.#byPool.set(
+      this.byPool.set(
         id,
         parts.filter(({ face }) => face.config.id === id),
       );
-    this.#number = host.nextNumber();
+    this.number = host.nextNumber();
     const { chart = transactionMachine, inspect } = host;
-    this.#actor = createActor(chart, {
-      id: `transaction ${this.#number}`,
+    this.actor = createActor(chart, {
+      id: `transaction ${this.number}`,
       input: { poolIds },
       ...(inspect && { inspect }),
     });
-    this.#actor.on('ask', ({ poolId }) => {
-      this.#ask(poolId);
+    this.actor.on('ask', ({ poolId }) => {
+      this.ask(poolId);
     });
-    this.#actor.on('write', () => {
-      void this.#write();
+    this.actor.on('write', () => {
+      void this.write();
     });
-    this.#actor.on('release', ({ poolIds: held, isWritten }) => {
-      for (const id of held) this.#release(id, isWritten);
+    this.actor.on('release', ({ poolIds: held, isWritten }) => {
+      for (const id of held) this.release(id, isWritten);
     });
   }
 
   run(): Promise<PartsMade> {
     return new Promise((resolve, reject) => {
-      this.#actor.subscribe({
+      this.actor.subscribe({
         complete: () => {
-          if (!this.#actor.getSnapshot().matches('committed'))
-            return reject(this.#at?.change ? labelled(this.#error, this.#at.change) : this.#error);
-          assert(this.#made, 'what was written was made');
-          resolve(this.#made);
+          if (!this.actor.getSnapshot().matches('committed'))
+            return reject(this.at?.change ? labelled(this.error, this.at.change) : this.error);
+          assert(this.made, 'what was written was made');
+          resolve(this.made);
         },
       });
-      this.#actor.start();
+      this.actor.start();
     });
   }
 
-  #ask(poolId: Id): void {
-    const parts = this.#byPool.get(poolId)!;
+  private ask(poolId: Id): void {
+    const parts = this.byPool.get(poolId)!;
     const [{ face }] = parts as [Part];
     const turn = (): Promise<JobResult> =>
       new Promise((resolve, reject) => {
-        this.#turns.set(poolId, { resolve, reject });
+        this.turns.set(poolId, { resolve, reject });
         killPoint('turns: one granted');
-        this.#actor.send({ type: 'granted', poolId });
+        this.actor.send({ type: 'granted', poolId });
       });
     face
       .submit(
         {
           kind: 'transaction',
-          transaction: this.#number,
-          pools: [...this.#byPool.keys()],
+          transaction: this.number,
+          pools: [...this.byPool.keys()],
           parts: parts.map(({ task }) => task),
         },
         { note: {}, objects: [], candidates: [], turn },
       )
       .then(
         () => {
-          this.#ended(poolId, undefined);
+          this.ended(poolId, undefined);
         },
         (error: unknown) => {
-          this.#ended(poolId, error);
+          this.ended(poolId, error);
         },
       );
   }
   /** A pool's job is settled, after its turn or without one. */
-  #ended(poolId: Id, error: unknown): void {
-    if (this.#turns.delete(poolId)) {
+  private ended(poolId: Id, error: unknown): void {
+    if (this.turns.delete(poolId)) {
       killPoint('turns: one let go');
-      this.#actor.send({ type: 'let go', poolId });
+      this.actor.send({ type: 'let go', poolId });
       return;
     }
-    this.#error = error;
-    this.#isRefused = true;
-    this.#actor.send({ type: 'refused', poolId, text: messageOf(error) });
+    this.error = error;
+    this.isRefused = true;
+    this.actor.send({ type: 'refused', poolId, text: messageOf(error) });
   }
-  #release(poolId: Id, isWritten: boolean): void {
-    const { resolve, reject } = this.#turns.get(poolId)!;
-    if (isWritten) resolve(this.#results.get(poolId)!);
-    else reject(this.#isRefused ? new NotTried(messageOf(this.#error), { cause: this.#error }) : this.#error);
+  private release(poolId: Id, isWritten: boolean): void {
+    const { resolve, reject } = this.turns.get(poolId)!;
+    if (isWritten) resolve(this.results.get(poolId)!);
+    else reject(this.isRefused ? new NotTried(messageOf(this.error), { cause: this.error }) : this.error);
   }
 
-  async #write(): Promise<void> {
+  private async write(): Promise<void> {
     killPoint('turns: all granted');
     try {
-      await this.#commit();
-      this.#actor.send({ type: 'written' });
+      await this.commit();
+      this.actor.send({ type: 'written' });
     } catch (error) {
-      this.#error = error;
-      this.#actor.send({ type: 'not written', text: messageOf(error) });
+      this.error = error;
+      this.actor.send({ type: 'not written', text: messageOf(error) });
     }
   }
-  async #commit(): Promise<void> {
-    const { stores, cuts } = this.#host;
+  private async commit(): Promise<void> {
+    const { stores, cuts } = this.host;
     const { tables, feed, draws } = stores;
     let id: Id | undefined;
     const transaction = (): Id => (id ??= draws.newId());
     const pools: { readonly poolId: Id; readonly parts: readonly Part[]; readonly writing: Writing }[] = [];
-    for (const [poolId, parts] of this.#byPool) {
+    for (const [poolId, parts] of this.byPool) {
       const commits: NewCommit[] = [];
       for (const part of parts) {
-        this.#at = part;
+        this.at = part;
         commits.push(await draftOf(part));
       }
       pools.push({ poolId, parts, writing: parts[0]!.face.store.writing(commits, transaction) });
     }
-    this.#at = undefined;
+    this.at = undefined;
     await tables.write(
       () => feed.drawing(() => [...pools.flatMap(({ writing }) => writing.rows()), feed.countersRow()]),
       () => {
@@ -360,9 +360,9 @@ class Transaction {
       writing.done();
       cuts.moved(poolId, writing.branches);
       writing.made.forEach(({ commit }, i) => commits.set(parts[i]!, commit));
-      this.#results.set(poolId, resultOf(writing.made));
+      this.results.set(poolId, resultOf(writing.made));
     }
-    this.#made = { transaction: transaction(), commits: this.#parts.map((part) => commits.get(part)!) };
+    this.made = { transaction: transaction(), commits: this.parts.map((part) => commits.get(part)!) };
   }
 }
 

@@ -91,7 +91,7 @@ export class Analysis {
   /** What a query is told that runs all the same. */
   readonly warnings = new Set<string>();
   /** Aggregates where none can be; told when nothing else is wrong, each place once. */
-  readonly #misplaced = new Map<string, CompileFault>();
+  private readonly misplaced = new Map<string, CompileFault>();
   /** Faults without a place, found when all else is well; only the first is told. */
   readonly lateFaults: { readonly message: string; readonly hint?: string | undefined }[] = [];
   readonly functions: PlanFunction[] = [];
@@ -120,16 +120,16 @@ export class Analysis {
   /** Pools whose content is wanted and not known yet, by their handles. */
   readonly unread = new Map<string, ResolvedSource>();
   /** Types where the rows of pools have the fields that are known of them, of unknown types. */
-  readonly #byContent: TypeChecker;
-  readonly #contents: ReadonlyMap<string, PoolContent>;
-  readonly #resolutions: ReadonlyMap<string, Resolution>;
-  readonly #specialisations: Specialisation[] = [];
-  readonly #hints = new Map<Span, string | undefined>();
-  readonly #sourceFaults = new Set<string>();
-  #sourceFailed = false;
-  #typesLost = false;
-  #parts = 0;
-  #nesting = 0;
+  private readonly byContent: TypeChecker;
+  private readonly contents: ReadonlyMap<string, PoolContent>;
+  private readonly resolutions: ReadonlyMap<string, Resolution>;
+  private readonly specialisations: Specialisation[] = [];
+  private readonly hints = new Map<Span, string | undefined>();
+  private readonly sourceFaults = new Set<string>();
+  private sourceFailed = false;
+  private typesLost = false;
+  private partsMade = 0;
+  private nesting = 0;
 
   constructor(
     environment: CompileEnvironment,
@@ -139,12 +139,12 @@ export class Analysis {
   ) {
     this.environment = environment;
     this.texts = texts;
-    this.#resolutions = resolutions;
+    this.resolutions = resolutions;
     this.defaultNeeded = defaultNeeded;
     this.checker = new TypeChecker(environment, this.functions, this.places);
-    this.#contents = contents;
-    this.#byContent = new TypeChecker(environment, this.functions, this.places, {
-      typeOfSource: (source) => this.#typeOfSource(source),
+    this.contents = contents;
+    this.byContent = new TypeChecker(environment, this.functions, this.places, {
+      typeOfSource: (source) => this.typeOfSource(source),
       knowsCasts: true,
     });
   }
@@ -167,14 +167,14 @@ export class Analysis {
 
   /** What is advised at a place, made up once: one in an operator's body may come many thousand times. */
   hintAt(place: Span, hint: () => string | undefined): string | undefined {
-    if (!this.#hints.has(place)) this.#hints.set(place, hint());
-    return this.#hints.get(place);
+    if (!this.hints.has(place)) this.hints.set(place, hint());
+    return this.hints.get(place);
   }
 
   /** A fault that leaves rows without a shape: types are not looked at then. */
   faultOfShape(message: string, place: Span, hint?: string): void {
     this.fault(message, place, hint);
-    this.#typesLost = true;
+    this.typesLost = true;
   }
 
   /**
@@ -182,17 +182,17 @@ export class Analysis {
    * that.
    */
   get typesKnown(): boolean {
-    return this.sourcesKnown && !this.#typesLost;
+    return this.sourcesKnown && !this.typesLost;
   }
 
   /** Parts of the plan so far: macros, named queries and tables of WITH can multiply a short text beyond measure. */
   get parts(): number {
-    return this.#parts;
+    return this.partsMade;
   }
   /** Counts parts of the plan. @throws CompileError beyond what a query may have */
   grow(parts = 1): void {
-    this.#parts += parts;
-    if (this.#parts > partsMax) throw failure(`query is too large: more than ${partsMax} parts after expansion`);
+    this.partsMade += parts;
+    if (this.partsMade > partsMax) throw failure(`query is too large: more than ${partsMax} parts after expansion`);
   }
 
   /** Notes where an expression stands, and gives it back. */
@@ -231,7 +231,7 @@ export class Analysis {
 
   /** An expression in place of an aggregate that stands where none can be. */
   misplacedAggregate({ start, end }: Span): PlanExpr {
-    this.#misplaced.set(`${start}-${end}`, {
+    this.misplaced.set(`${start}-${end}`, {
       message: 'call to aggregate function in non-aggregate context',
       start,
       end,
@@ -261,7 +261,7 @@ export class Analysis {
    * False while sources are not resolved or could not be: then what is not known about tables is no fault of the query.
    */
   get sourcesKnown(): boolean {
-    return this.pending.size === 0 && this.unread.size === 0 && !this.#sourceFailed;
+    return this.pending.size === 0 && this.unread.size === 0 && !this.sourceFailed;
   }
 
   /**
@@ -274,12 +274,12 @@ export class Analysis {
     placeOf?: (fault: string) => Span | undefined,
   ): readonly FoundSource[] {
     const key = requestKey(request);
-    const answer = this.#resolutions.get(key);
+    const answer = this.resolutions.get(key);
     const described = (sources: readonly FoundSource[]): readonly FoundSource[] =>
-      this.#contents.size === 0
+      this.contents.size === 0
         ? sources
         : sources.map((source) => {
-            const content = source.kind === 'view' ? undefined : this.#contents.get(source.handle);
+            const content = source.kind === 'view' ? undefined : this.contents.get(source.handle);
             return content ? { ...source, content } : source;
           });
     if (!answer) {
@@ -291,20 +291,20 @@ export class Analysis {
     if (answer.sources) return described(answer.sources);
     const { error } = answer;
     if (!place || !(error instanceof Error) || (error instanceof LakeError && error.status !== 400)) throw error;
-    this.#faultOfSource(
+    this.faultOfSource(
       error.message,
       placeOf?.(error.message) ?? place,
       (request.kind === 'name' ? catalogHint(request.name) : undefined) ??
         (error instanceof SourceFault ? error.hint : undefined),
     );
-    this.#sourceFailed = true;
+    this.sourceFailed = true;
     return [];
   }
   /** A statement asks for its pool as what it writes and as what it reads: what is wrong with it is told once. */
-  #faultOfSource(message: string, place: Span, hint: string | undefined): void {
+  private faultOfSource(message: string, place: Span, hint: string | undefined): void {
     const key = `${place.start}-${place.end} ${message}`;
-    if (this.#sourceFaults.has(key)) return;
-    this.#sourceFaults.add(key);
+    if (this.sourceFaults.has(key)) return;
+    this.sourceFaults.add(key);
     this.fault(message, place, hint);
   }
 
@@ -318,9 +318,9 @@ export class Analysis {
     const record = recordOf(this.rowTypeByContent(ops, input));
     return record && record !== 'dynamic' ? record.fields.map((f) => f.name) : undefined;
   }
-  #typeOfSource(source: ResolvedSource): Type {
+  private typeOfSource(source: ResolvedSource): Type {
     if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
-    const content = this.#contents.get(source.handle);
+    const content = this.contents.get(source.handle);
     if (!content) this.unread.set(source.handle, source);
     return content?.fields
       ? recordType(content.fields.map(({ name, type }) => ({ name, type, optional: true })))
@@ -329,16 +329,16 @@ export class Analysis {
 
   /** The type of an expression over a table's rows, by the content of pools too. */
   typeByContent(ops: readonly PlanOp[], input: Type, e: PlanExpr): Type {
-    return this.#byContent.expr(e, this.rowTypeByContent(ops, input));
+    return this.byContent.expr(e, this.rowTypeByContent(ops, input));
   }
 
   /** The type of an expression over rows of a type that `rowTypeByContent` gave. */
   typeOfRows(e: PlanExpr, rows: Type): Type {
-    return this.#byContent.expr(e, rows);
+    return this.byContent.expr(e, rows);
   }
   /** The type of a table's rows, by the content of pools too. */
   rowTypeByContent(ops: readonly PlanOp[], input: Type): Type {
-    return this.#byContent.pipeline({ ops }, input);
+    return this.byContent.pipeline({ ops }, input);
   }
 
   /**
@@ -350,11 +350,11 @@ export class Analysis {
   }
   /** The type of an aggregate's result, by content. */
   typeOfAggregate(aggregate: Aggregate, rows: Type): Type {
-    return aggregateResult(this.#byContent, aggregate, rows);
+    return aggregateResult(this.byContent, aggregate, rows);
   }
   /** The type of a window call's result, by content. */
   typeOfWindow(call: Omit<WindowCall, 'target' | 'frame'>, rows: Type): Type {
-    return windowResult(this.#byContent, call, rows);
+    return windowResult(this.byContent, call, rows);
   }
 
   typeOfExpr(e: PlanExpr, self: Type): Type {
@@ -368,8 +368,8 @@ export class Analysis {
     if (e.kind === 'literal') return e;
     if (readsRow(e)) return undefined;
     const folded = foldSubqueries(e, (part) => this.constant(part)?.value);
-    if (this.#waits(folded, new Set())) return undefined;
-    const value = this.#evaluated(folded);
+    if (this.waits(folded, new Set())) return undefined;
+    const value = this.evaluated(folded);
     if (!value) return undefined;
     if (!isWithin(value, constantBytesMax)) throw failure(`constant is too large: more than ${constantBytesMax} bytes`);
     return { kind: 'literal', value };
@@ -379,7 +379,7 @@ export class Analysis {
    * The value of a constant; undefined for what ends the query where a row asks for it: a cast that fails, a division
    * by zero.
    */
-  #evaluated(e: PlanExpr): Value | undefined {
+  private evaluated(e: PlanExpr): Value | undefined {
     try {
       return this.environment.evaluate(e, this.functions);
     } catch (error) {
@@ -390,16 +390,16 @@ export class Analysis {
   }
 
   /** True if a subquery would have to run, in a user function too, or for values of a query around it. */
-  #waits(e: PlanExpr, seen: Set<number>): boolean {
+  private waits(e: PlanExpr, seen: Set<number>): boolean {
     return (
       hasSubquery(e) ||
       someExpr(e, (part) => {
         if (part.kind === 'outer') return true;
         const body = bodyIn(part);
-        if (body && this.#waits(body, seen)) return true;
+        if (body && this.waits(body, seen)) return true;
         if (part.kind !== 'userCall' || seen.has(part.id)) return false;
         seen.add(part.id);
-        return this.#waits(this.functions[part.id].body, seen);
+        return this.waits(this.functions[part.id].body, seen);
       })
     );
   }
@@ -413,32 +413,32 @@ export class Analysis {
     head: Omit<PlanFunction, 'body'>,
     lower: () => PlanExpr,
   ): number {
-    const found = this.#specialisations.find(
+    const found = this.specialisations.find(
       (s) => s.decl === decl && s.scope === scope && s.bindings.every((b, i) => sameBinding(b, bindings[i])),
     );
     if (found) return found.id;
     const id = this.functions.length;
-    if (id >= functionsMax || this.#nesting >= functionNestingMax)
+    if (id >= functionsMax || this.nesting >= functionNestingMax)
       throw failure(`function "${head.name}" is passed to itself without end`);
-    this.#specialisations.push({ decl, scope, bindings, id });
+    this.specialisations.push({ decl, scope, bindings, id });
     this.functions.push({ ...head, body: inWork });
-    this.#nesting++;
+    this.nesting++;
     this.functions[id] = { ...head, body: lower() };
-    this.#nesting--;
+    this.nesting--;
     return id;
   }
 
   /** Checks the types of the whole query and notes the faults. */
   check(pipeline: Pipeline): void {
-    this.#reporting().pipeline(pipeline, types.null);
+    this.reporting().pipeline(pipeline, types.null);
   }
 
   /** The same for the expression of a constant, which sees no row. */
   checkConstant(e: PlanExpr): void {
-    this.#reporting().expr(e, types.null);
+    this.reporting().expr(e, types.null);
   }
 
-  #reporting(): TypeChecker {
+  private reporting(): TypeChecker {
     return new TypeChecker(this.environment, this.functions, this.places, {
       report: (message, place, hint) => {
         this.fault(message, place ?? nowhere, hint);
@@ -451,7 +451,7 @@ export class Analysis {
   }
 
   throwLateFaults(): void {
-    if (this.#misplaced.size > 0) throw new CompileError([...this.#misplaced.values()]);
+    if (this.misplaced.size > 0) throw new CompileError([...this.misplaced.values()]);
     const [first] = this.lateFaults;
     if (first !== undefined)
       throw new CompileError([

@@ -76,31 +76,31 @@ const record = (fields: Readonly<Record<string, PlanExpr>>): PlanExpr => ({
 const onlyId: PlanOp = { kind: 'values', exprs: [record({ outer: record({ id: outerId }), row: literal(nullValue) })] };
 
 class Lift {
-  readonly #a: Analysis;
-  readonly #level: number;
+  private readonly a: Analysis;
+  private readonly level: number;
   constructor(a: Analysis, level: number) {
-    this.#a = a;
-    this.#level = level;
+    this.a = a;
+    this.level = level;
   }
 
   pipeline(ops: Ops): Ops {
-    const { free, bound } = this.#split(ops);
+    const { free, bound } = this.split(ops);
     const [first, ...rest] = bound;
-    if (free.length === 0) return this.#follow(this.#source(first), rest);
-    if (first?.kind === 'join' && first.right && this.#depends(first.right.ops))
-      return this.#follow(this.#joinFree(free, first), rest);
+    if (free.length === 0) return this.follow(this.source(first), rest);
+    if (first?.kind === 'join' && first.right && this.depends(first.right.ops))
+      return this.follow(this.joinFree(free, first), rest);
     let filters = 0;
     while (bound[filters]?.kind === 'filter') filters++;
     const conditions = bound.slice(0, filters).flatMap((op) => (op.kind === 'filter' ? conjuncts(op.expr) : []));
-    return this.#follow(this.#cross(free, conditions), bound.slice(filters));
+    return this.follow(this.cross(free, conditions), bound.slice(filters));
   }
 
   /**
    * The longest part at the front that does not depend on outer values. Of an inner join on them the condition becomes
    * a filter behind it.
    */
-  #split(ops: Ops): { readonly free: Ops; readonly bound: Ops } {
-    const at = ops.findIndex((op) => this.#depends([op]));
+  private split(ops: Ops): { readonly free: Ops; readonly bound: Ops } {
+    const at = ops.findIndex((op) => this.depends([op]));
     if (at < 0) return { free: ops, bound: [] };
     const op = ops[at];
     // Of a semi join the first match counts that fulfils all of the condition.
@@ -109,18 +109,18 @@ class Lift {
       (op.style !== 'inner' && op.style !== 'cross') ||
       op.firstOnly ||
       !op.right ||
-      this.#depends(op.right.ops)
+      this.depends(op.right.ops)
     )
       return { free: ops.slice(0, at), bound: ops.slice(at) };
-    const equal = op.equal.filter((k) => !this.#reads(k.left) && !this.#reads(k.right));
+    const equal = op.equal.filter((k) => !this.reads(k.left) && !this.reads(k.right));
     const moved = op.equal
       .filter((k) => !equal.includes(k))
       .map((k) => compareOf(underSide(k.left, op.leftName), '==', underSide(k.right, op.rightName)));
     const rest = op.residual ? conjuncts(op.residual) : [];
-    const kept = conjunction(rest.filter((e) => !this.#reads(e)));
-    const filter = conjunction([...moved, ...rest.filter((e) => this.#reads(e))]);
+    const kept = conjunction(rest.filter((e) => !this.reads(e)));
+    const filter = conjunction([...moved, ...rest.filter((e) => this.reads(e))]);
     const join: PlanOp = { ...without(op), equal, ...(kept ? { residual: kept } : {}) };
-    const inner = this.#split([
+    const inner = this.split([
       ...ops.slice(0, at),
       join,
       ...(filter ? [{ kind: 'filter', expr: filter } as const] : []),
@@ -130,15 +130,15 @@ class Lift {
   }
 
   /** The pipeline without outer values, joined to them. */
-  #cross(free: Ops, conditions: readonly PlanExpr[]): Ops {
-    const own = conjunction(conditions.filter((e) => !this.#reads(e)));
-    const condition = conjunction(conditions.filter((e) => this.#reads(e)).map((e) => this.#expr(e)));
+  private cross(free: Ops, conditions: readonly PlanExpr[]): Ops {
+    const own = conjunction(conditions.filter((e) => !this.reads(e)));
+    const condition = conjunction(conditions.filter((e) => this.reads(e)).map((e) => this.expr(e)));
     const right: Ops = own ? [...free, { kind: 'filter', expr: own }] : free;
     if (right.length === 1 && right[0].kind === 'null') {
       const start: Ops = [{ kind: 'values', exprs: [record({ outer: thisExpr, row: nullExpr })] }];
       return condition ? [...start, { kind: 'filter', expr: condition }] : start;
     }
-    const split = splitCondition(this.#a, condition, 'outer', 'row');
+    const split = splitCondition(this.a, condition, 'outer', 'row');
     return [
       {
         kind: 'join',
@@ -155,16 +155,16 @@ class Lift {
   }
 
   /** A source with branches that depend on outer values. */
-  #source(op: PlanOp | undefined): Ops {
+  private source(op: PlanOp | undefined): Ops {
     if (op?.kind === 'combine' || op?.kind === 'fork')
       return [{ kind: 'fork', branches: op.branches.map((b) => ({ ops: this.pipeline(b.ops) })) }];
     throw new NoForm();
   }
 
-  #follow(start: Ops, rest: Ops): Ops {
+  private follow(start: Ops, rest: Ops): Ops {
     let done = start;
     for (const op of rest) {
-      if (op.kind === 'join') done = this.#joinLifted(done, op);
+      if (op.kind === 'join') done = this.joinLifted(done, op);
       else if (op.kind === 'setOperation') {
         const { right, ...alone } = op;
         if (!right) {
@@ -172,15 +172,15 @@ class Lift {
           continue;
         }
         done = [{ kind: 'fork', branches: [{ ops: done }, { ops: this.pipeline(right.ops) }] }, alone];
-      } else if (op.kind === 'aggregate' && op.keys.length === 0) done = [...this.#aggregateAll(done, op)];
-      else done = [...done, ...this.#op(op)];
+      } else if (op.kind === 'aggregate' && op.keys.length === 0) done = [...this.aggregateAll(done, op)];
+      else done = [...done, ...this.op(op)];
     }
     return done;
   }
 
   /** An operator over rows that go along with their outer values. */
-  #op(op: PlanOp): Ops {
-    const expr = (e: PlanExpr): PlanExpr => this.#expr(e);
+  private op(op: PlanOp): Ops {
+    const expr = (e: PlanExpr): PlanExpr => this.expr(e);
     switch (op.kind) {
       case 'pass':
         return [];
@@ -220,11 +220,11 @@ class Lift {
         if (op.into || op.expr.kind === 'record') throw new NoForm();
         return [{ kind: 'unnest', expr: record({ outer: outerRecord, row: expr(op.expr) }) }];
       case 'aggregate':
-        return this.#groups(op, [], undefined);
+        return this.groups(op, [], undefined);
       case 'window':
-        return this.#window(op);
+        return this.window(op);
       case 'lateral':
-        return this.#lateral(op);
+        return this.lateral(op);
       case 'fork':
         // A group of all rows is there for outer values without rows too: these do not come into a branch.
         if (
@@ -233,17 +233,17 @@ class Lift {
           )
         )
           throw new NoForm();
-        return [{ kind: 'fork', branches: op.branches.map((b) => ({ ops: this.#follow([], b.ops) })) }];
+        return [{ kind: 'fork', branches: op.branches.map((b) => ({ ops: this.follow([], b.ops) })) }];
       default:
         throw new NoForm();
     }
   }
 
   /** Groups of each record's rows. `present`: only rows for which this is true count. */
-  #groups(op: Extract<PlanOp, { kind: 'aggregate' }>, before: Ops, present: PlanExpr | undefined): Ops {
+  private groups(op: Extract<PlanOp, { kind: 'aggregate' }>, before: Ops, present: PlanExpr | undefined): Ops {
     const { sortedBy: _, ...plain } = op;
     if (plain.groupsMax !== undefined) throw new NoForm();
-    const expr = (e: PlanExpr): PlanExpr => this.#expr(e);
+    const expr = (e: PlanExpr): PlanExpr => this.expr(e);
     const aggregates = op.aggregates.map(({ target, aggregate }) => {
       const where = conjunction([...(present ? [present] : []), ...(aggregate.where ? [expr(aggregate.where)] : [])]);
       return {
@@ -266,21 +266,21 @@ class Lift {
    * One row for all rows of each record, also for records without rows: each record comes once more by itself and does
    * not count.
    */
-  #aggregateAll(done: Ops, op: Extract<PlanOp, { kind: 'aggregate' }>): Ops {
+  private aggregateAll(done: Ops, op: Extract<PlanOp, { kind: 'aggregate' }>): Ops {
     const alone: Ops = [{ kind: 'values', exprs: [record({ outer: thisExpr })] }];
     const rows: Ops = [
       ...done,
       { kind: 'values', exprs: [record({ outer: outerRecord, row: rowOfPair, counts: trueExpr })] },
     ];
-    return this.#groups(op, [{ kind: 'fork', branches: [{ ops: rows }, { ops: alone }] }], {
+    return this.groups(op, [{ kind: 'fork', branches: [{ ops: rows }, { ops: alone }] }], {
       kind: 'call',
       name: 'has',
       arguments: [fieldOf(thisExpr, 'counts')],
     });
   }
 
-  #window(op: Extract<PlanOp, { kind: 'window' }>): Ops {
-    const expr = (e: PlanExpr): PlanExpr => this.#expr(e);
+  private window(op: Extract<PlanOp, { kind: 'window' }>): Ops {
+    const expr = (e: PlanExpr): PlanExpr => this.expr(e);
     const groups = op.groups.map(
       (g): WindowGroup => ({
         partition: [outerId, ...g.partition.map(expr)],
@@ -304,23 +304,23 @@ class Lift {
     ];
   }
 
-  #lateral(op: Extract<PlanOp, { kind: 'lateral' }>): Ops {
+  private lateral(op: Extract<PlanOp, { kind: 'lateral' }>): Ops {
     const { leftName, rightName } = op;
     const left = fieldOf(thisExpr, leftName);
     const right = fieldOf(thisExpr, rightName);
     const pair = record({ [leftName]: fieldOf(left, 'row'), [rightName]: right });
-    const residual = op.residual && this.#expr(op.residual, pair, fieldOf(left, 'outer'));
+    const residual = op.residual && this.expr(op.residual, pair, fieldOf(left, 'outer'));
     return [
-      { ...op, outer: op.outer.map((e) => this.#expr(e)), ...(residual ? { residual } : {}) },
+      { ...op, outer: op.outer.map((e) => this.expr(e)), ...(residual ? { residual } : {}) },
       { kind: 'values', exprs: [record({ outer: fieldOf(left, 'outer'), row: pair })] },
     ];
   }
 
   /** A join of which only the right side depends on outer values: it comes first then, where the style allows. */
-  #joinFree(left: Ops, op: Join): Ops {
+  private joinFree(left: Ops, op: Join): Ops {
     const turned = op.style === 'inner' || op.style === 'cross' ? op.style : op.style === 'right' ? 'left' : undefined;
     // Which row of the two comes once depends on the side.
-    if (!turned || !op.right || op.firstOnly) return this.#joinLifted(this.#cross(left, []), op);
+    if (!turned || !op.right || op.firstOnly) return this.joinLifted(this.cross(left, []), op);
     const { absentLeft, absentRight, ...plain } = op;
     const swapped: Join = {
       ...plain,
@@ -332,20 +332,20 @@ class Lift {
       ...(absentLeft && { absentRight: absentLeft }),
       ...(absentRight && { absentLeft: absentRight }),
     };
-    return this.#joinLifted(this.pipeline(op.right.ops), swapped);
+    return this.joinLifted(this.pipeline(op.right.ops), swapped);
   }
 
   /** A join of rows that go along with their outer values. */
-  #joinLifted(done: Ops, op: Join): Ops {
+  private joinLifted(done: Ops, op: Join): Ops {
     if (!op.right) throw new NoForm();
     const { leftName, rightName } = op;
     const left = fieldOf(thisExpr, leftName);
     const right = fieldOf(thisExpr, rightName);
     const dependent =
-      this.#depends(op.right.ops) ||
+      this.depends(op.right.ops) ||
       op.style === 'right' ||
       op.style === 'full' ||
-      op.equal.some((k) => this.#reads(k.right));
+      op.equal.some((k) => this.reads(k.right));
     const orAbsent = (side: PlanExpr, row: PlanExpr, absent: AbsentRow | undefined): PlanExpr =>
       absent ? { kind: 'conditional', test: callOf('missing', side), then: absentExpr(absent), otherwise: row } : row;
     const pair = record({
@@ -361,10 +361,10 @@ class Lift {
             otherwise: fieldOf(left, 'outer'),
           } as const)
         : fieldOf(left, 'outer');
-    const residual = op.residual && this.#expr(op.residual, pair, fieldOf(left, 'outer'));
+    const residual = op.residual && this.expr(op.residual, pair, fieldOf(left, 'outer'));
     const project: PlanOp = { kind: 'values', exprs: [record({ outer, row: pair })] };
     const base = { ...without(op), ...(residual ? { residual } : {}) };
-    const keys = op.equal.map((k) => ({ left: this.#expr(k.left), right: dependent ? this.#expr(k.right) : k.right }));
+    const keys = op.equal.map((k) => ({ left: this.expr(k.left), right: dependent ? this.expr(k.right) : k.right }));
     if (!dependent)
       return [...done, { ...base, equal: keys, ...(isSteady(op.right.ops) ? { kept: true as const } : {}) }, project];
     const { right: own, ...both } = base;
@@ -377,39 +377,37 @@ class Lift {
   }
 
   /** The expression over `{outer,row}`, or over what `row` and `outer` say. */
-  #expr(e: PlanExpr, row: PlanExpr = rowOfPair, outer: PlanExpr = outerRecord): PlanExpr {
+  private expr(e: PlanExpr, row: PlanExpr = rowOfPair, outer: PlanExpr = outerRecord): PlanExpr {
     const visit = (part: PlanExpr): PlanExpr => {
       switch (part.kind) {
         case 'this':
           return row;
         case 'outer':
-          return part.level === this.#level ? this.#a.like(part, fieldOf(outer, `c${part.index}`)) : part;
+          return part.level === this.level ? this.a.like(part, fieldOf(outer, `c${part.index}`)) : part;
         case 'subquery':
           return part.correlated
             ? { ...part, body: { ops: [{ kind: 'values', exprs: [row] }, ...part.body.ops] } }
             : part;
         case 'mapElements':
-          if (this.#reads(part.body)) throw new NoForm();
-          return this.#a.like(part, { ...part, of: visit(part.of) });
+          if (this.reads(part.body)) throw new NoForm();
+          return this.a.like(part, { ...part, of: visit(part.of) });
         default:
-          if (part.kind === 'call' && part.lambda && this.#reads(part.lambda.body)) throw new NoForm();
-          return this.#a.like(part, project(mapParts(part, visit)));
+          if (part.kind === 'call' && part.lambda && this.reads(part.lambda.body)) throw new NoForm();
+          return this.a.like(part, project(mapParts(part, visit)));
       }
     };
     return visit(e);
   }
 
-  #reads(e: PlanExpr): boolean {
-    if (e.kind === 'outer') return e.level === this.#level;
+  private reads(e: PlanExpr): boolean {
+    if (e.kind === 'outer') return e.level === this.level;
     const body = bodyIn(e);
-    if (body && this.#reads(body)) return true;
-    return partsOf(e).some((part) => this.#reads(part));
+    if (body && this.reads(body)) return true;
+    return partsOf(e).some((part) => this.reads(part));
   }
 
-  #depends(ops: Ops): boolean {
-    return ops.some(
-      (op) => exprsOf(op).some((e) => this.#reads(e)) || pipelinesOf(op).some((p) => this.#depends(p.ops)),
-    );
+  private depends(ops: Ops): boolean {
+    return ops.some((op) => exprsOf(op).some((e) => this.reads(e)) || pipelinesOf(op).some((p) => this.depends(p.ops)));
   }
 }
 

@@ -112,22 +112,22 @@ export class Scope {
   }
 
   get indexBase(): 0 | 1 {
-    return this.#pragma('indexBase') ?? 0;
+    return this.pragma('indexBase') ?? 0;
   }
   /** Whether a pragma says from where indexes count. */
   get hasIndexBase(): boolean {
-    return this.#pragma('indexBase') !== undefined;
+    return this.pragma('indexBase') !== undefined;
   }
   /**
    * GROUP BY looks at input columns before aliases, whether these are known or not; false: behind aliases. Undefined
    * where no pragma says so.
    */
   get pg(): boolean | undefined {
-    return this.#pragma('pg');
+    return this.pragma('pg');
   }
 
   /** What the innermost pragma of that name says. */
-  #pragma<K extends keyof Scope['pragmas']>(name: K): Scope['pragmas'][K] {
+  private pragma<K extends keyof Scope['pragmas']>(name: K): Scope['pragmas'][K] {
     for (let scope: Scope | undefined = this; scope; scope = scope.parent)
       if (scope.pragmas[name] !== undefined) return scope.pragmas[name];
     return undefined;

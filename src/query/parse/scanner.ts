@@ -50,23 +50,23 @@ export class Scanner {
   sql = false;
   /** Counts parts that hold other parts; a rule during which it moved is worth remembering. */
   nestings = 0;
-  readonly #depthMax: number;
-  #depth = 0;
-  readonly #memos = new Map<number, Memo>();
-  readonly #byteOffsets: Uint32Array | undefined;
-  readonly #base: number;
+  private readonly depthMax: number;
+  private depth = 0;
+  private readonly memos = new Map<number, Memo>();
+  private readonly byteOffsets: Uint32Array | undefined;
+  private readonly base: number;
 
   /** `base`: bytes of the texts before this one, which nodes and faults count along. */
   constructor(text: string, depthMax: number, base = 0) {
     this.text = text;
-    this.#depthMax = depthMax;
-    this.#base = base;
-    this.#byteOffsets = byteOffsets(text);
+    this.depthMax = depthMax;
+    this.base = base;
+    this.byteOffsets = byteOffsets(text);
   }
 
   /** The UTF-8 byte offset of a character index. */
   byte(index: number): number {
-    return this.#base + (this.#byteOffsets === undefined ? index : this.#byteOffsets[index]);
+    return this.base + (this.byteOffsets === undefined ? index : this.byteOffsets[index]);
   }
 
   /** Notes that a character test failed at `index`; gives `undefined` so that a rule can end with it. */
@@ -77,18 +77,18 @@ export class Scanner {
 
   /** Runs a rule one level deeper. @throws CompileError beyond the bound. */
   enter(): void {
-    if (++this.#depth > this.#depthMax) throw depthError(this.byte(this.pos), this.#depthMax);
+    if (++this.depth > this.depthMax) throw depthError(this.byte(this.pos), this.depthMax);
   }
 
   leave(): void {
-    this.#depth--;
+    this.depth--;
   }
 
   /** The result of a rule at this place, from memory when it was read before. */
   memo<T extends object>(rule: MemoRule, parse: (scanner: Scanner) => T | undefined): T | undefined {
     const start = this.pos;
     const key = start * 16 + rule * 2 + (this.sql ? 1 : 0);
-    const known = this.#memos.get(key);
+    const known = this.memos.get(key);
     if (known !== undefined) {
       this.pos = known.end;
       return known.node as T | undefined;
@@ -99,7 +99,7 @@ export class Scanner {
     const node = parse(this);
     if (rule !== memoPostfix) this.leave();
     if (node === undefined) this.pos = start;
-    if (this.nestings !== before) this.#memos.set(key, { node, end: this.pos });
+    if (this.nestings !== before) this.memos.set(key, { node, end: this.pos });
     return node;
   }
 
@@ -109,7 +109,7 @@ export class Scanner {
     for (;;) {
       const code = this.text.charCodeAt(this.pos);
       if (isSpace(code)) this.pos++;
-      else if (code === 0x2d && this.text.charCodeAt(this.pos + 1) === 0x2d) this.#skipLineComment();
+      else if (code === 0x2d && this.text.charCodeAt(this.pos + 1) === 0x2d) this.skipLineComment();
       else if (code === 0x2f && this.text.charCodeAt(this.pos + 1) === 0x2a) {
         const end = this.text.indexOf('*/', this.pos + 2);
         if (end < 0) {
@@ -122,7 +122,7 @@ export class Scanner {
     return this.pos > start;
   }
 
-  #skipLineComment(): void {
+  private skipLineComment(): void {
     let index = this.pos + 2;
     while (index < this.text.length && !isLineBreak(this.text.charCodeAt(index))) index++;
     this.pos = index;
@@ -142,7 +142,7 @@ export class Scanner {
   takeNext(literal: string): boolean {
     const start = this.pos;
     this.skip();
-    return this.take(literal) || this.#back(start);
+    return this.take(literal) || this.back(start);
   }
 
   /** Takes a keyword in any letter case; `word` is lower case letters. */
@@ -172,13 +172,13 @@ export class Scanner {
   keywordNext(word: string): boolean {
     const start = this.pos;
     this.skip();
-    return this.keyword(word) || this.#back(start);
+    return this.keyword(word) || this.back(start);
   }
 
   /** `~ keyword`: white space is required before it. */
   spaceKeyword(word: string): boolean {
     const start = this.pos;
-    return (this.space() && this.keyword(word)) || this.#back(start);
+    return (this.space() && this.keyword(word)) || this.back(start);
   }
 
   /** A keyword behind what keeps words apart in SQL (`gap`), or a closing quote: `'x'end`; else stays. */
@@ -186,16 +186,16 @@ export class Scanner {
     const start = this.pos;
     const isQuoted = this.sql && quotes.has(this.text[start - 1]!);
     if (isQuoted) this.skip();
-    return ((isQuoted || this.gap()) && this.keyword(word)) || this.#back(start);
+    return ((isQuoted || this.gap()) && this.keyword(word)) || this.back(start);
   }
 
   /** A keyword between gaps; else stays. */
   apartKeyword(word: string): boolean {
     const start = this.pos;
-    return (this.gapKeyword(word) && this.gap()) || this.#back(start);
+    return (this.gapKeyword(word) && this.gap()) || this.back(start);
   }
 
-  #back(start: number): false {
+  private back(start: number): false {
     this.pos = start;
     return false;
   }

@@ -34,14 +34,14 @@ export interface Found {
 
 /** The COLUMNS of one SELECT, over the tables of its FROM. */
 export class SqlColumns {
-  readonly #a: Analysis;
-  readonly #from: LoweredTables;
-  readonly #scope: Scope;
-  readonly #known = new Map<ColumnsExpr, readonly Found[]>();
+  private readonly a: Analysis;
+  private readonly from: LoweredTables;
+  private readonly scope: Scope;
+  private readonly known = new Map<ColumnsExpr, readonly Found[]>();
   constructor(a: Analysis, from: LoweredTables, scope: Scope) {
-    this.#a = a;
-    this.#from = from;
-    this.#scope = scope;
+    this.a = a;
+    this.from = from;
+    this.scope = scope;
   }
 
   /** The SELECT without COLUMNS. */
@@ -49,38 +49,38 @@ export class SqlColumns {
     if (!holdsColumns([e.columns, e.where, e.groupBy, e.having, e.qualify, e.distinctOn])) return e;
     return {
       ...e,
-      columns: e.columns.flatMap((c) => this.#column(c)),
-      ...(e.where && { where: this.#all(e.where) }),
-      ...(e.having && { having: this.#all(e.having) }),
-      ...(e.qualify && { qualify: this.#all(e.qualify) }),
+      columns: e.columns.flatMap((c) => this.column(c)),
+      ...(e.where && { where: this.inAll(e.where) }),
+      ...(e.having && { having: this.inAll(e.having) }),
+      ...(e.qualify && { qualify: this.inAll(e.qualify) }),
       ...(e.groupBy && {
         groupBy: e.groupBy.flatMap((item): readonly (Expr | SqlGroupingSets)[] =>
-          item.kind === 'sql-grouping' ? [item] : this.#each(item).map((x) => x.expr),
+          item.kind === 'sql-grouping' ? [item] : this.each(item).map((x) => x.expr),
         ),
       }),
-      ...(e.distinctOn && { distinctOn: e.distinctOn.flatMap((x) => this.#each(x).map((y) => y.expr)) }),
+      ...(e.distinctOn && { distinctOn: e.distinctOn.flatMap((x) => this.each(x).map((y) => y.expr)) }),
     };
   }
 
   /** All columns of FROM. */
   all({ start, end }: Span): readonly Found[] {
-    return this.#find({ kind: 'columns', star: { kind: 'sql-star', start, end }, start, end });
+    return this.find({ kind: 'columns', star: { kind: 'sql-star', start, end }, start, end });
   }
 
   /** An expression for each column of the COLUMNS in it. */
   expressions(e: Expr): readonly { readonly expr: Expr; readonly name?: string }[] {
-    return this.#each(e).map(({ expr, name }) => ({ expr, ...(name !== undefined && { name }) }));
+    return this.each(e).map(({ expr, name }) => ({ expr, ...(name !== undefined && { name }) }));
   }
 
   /** The keys of ORDER BY without COLUMNS. */
   keys(keys: readonly OrderKey[]): readonly OrderKey[] {
-    return holdsColumns(keys) ? keys.flatMap((k) => this.#each(k.expr).map(({ expr }) => ({ ...k, expr }))) : keys;
+    return holdsColumns(keys) ? keys.flatMap((k) => this.each(k.expr).map(({ expr }) => ({ ...k, expr }))) : keys;
   }
 
-  #column(c: SqlColumn): readonly SqlColumn[] {
+  private column(c: SqlColumn): readonly SqlColumn[] {
     if (c.kind === 'sql-star' || !holdsColumns(c.expr)) return [c];
-    return this.#each(c.expr).map(({ expr, name, of }): SqlExprColumn => {
-      const text = c.as ? this.#alias(c.as.text, name, of) : name;
+    return this.each(c.expr).map(({ expr, name, of }): SqlExprColumn => {
+      const text = c.as ? this.alias(c.as.text, name, of) : name;
       return {
         ...c,
         expr,
@@ -90,12 +90,12 @@ export class SqlColumns {
   }
 
   /** An alias for a column that a pattern found: `\\1` and the like are its groups. */
-  #alias(alias: string, name: string | undefined, of: ColumnsExpr | undefined): string {
+  private alias(alias: string, name: string | undefined, of: ColumnsExpr | undefined): string {
     const pattern = of?.pattern;
     if (pattern === undefined || name === undefined || !/\\\d/.test(alias)) return alias;
     const span = { start: of!.start, end: of!.end };
     const text = (value: string): Expr => ({ kind: 'literal', type: 'string', text: value, ...span });
-    const value = this.#constant({
+    const value = this.constant({
       kind: 'call',
       callee: { kind: 'name', text: 'regexp_replace', ...span },
       args: [text(name), text(pattern), text(alias)],
@@ -105,57 +105,57 @@ export class SqlColumns {
   }
 
   /** A condition for all columns. */
-  #all(e: Expr): Expr {
+  private inAll(e: Expr): Expr {
     if (!holdsColumns(e)) return e;
     const { start, end } = e;
-    const parts = this.#each(e).map((x) => x.expr);
+    const parts = this.each(e).map((x) => x.expr);
     return parts.length === 0
       ? { kind: 'literal', type: 'bool', text: 'true', start, end }
       : parts.reduce((left, right) => ({ kind: 'binary', op: 'and', left, right, start, end }));
   }
 
   /** The expression for each column. */
-  #each(e: Expr): readonly { readonly expr: Expr; readonly name?: string; readonly of?: ColumnsExpr }[] {
+  private each(e: Expr): readonly { readonly expr: Expr; readonly name?: string; readonly of?: ColumnsExpr }[] {
     if (!holdsColumns(e)) return [{ expr: e }];
     const parts = columnsIn(e);
     const whole = substituted(e, (part) =>
-      part.kind === 'columns' && part.unpacked ? this.#found(part).map((x) => x.expr) : undefined,
+      part.kind === 'columns' && part.unpacked ? this.found(part).map((x) => x.expr) : undefined,
     );
     const stepped = parts.filter((part) => !part.unpacked);
     const [of] = stepped;
     if (!of) return [{ expr: whole }];
-    const found = this.#found(of);
-    const other = stepped.find((part) => this.#found(part).length !== found.length);
-    if (other && this.#a.sourcesKnown)
-      this.#a.fault('columns(..) in one expression have to stand for equally many columns', other);
+    const found = this.found(of);
+    const other = stepped.find((part) => this.found(part).length !== found.length);
+    if (other && this.a.sourcesKnown)
+      this.a.fault('columns(..) in one expression have to stand for equally many columns', other);
     return found.map(({ name }, i) => ({
       name,
       of,
-      expr: substituted(whole, (part) => (part.kind === 'columns' ? [this.#found(part)[i]?.expr ?? part] : undefined)),
+      expr: substituted(whole, (part) => (part.kind === 'columns' ? [this.found(part)[i]?.expr ?? part] : undefined)),
     }));
   }
 
-  #found(e: ColumnsExpr): readonly Found[] {
-    let found = this.#known.get(e);
-    if (!found) this.#known.set(e, (found = this.#find(e)));
+  private found(e: ColumnsExpr): readonly Found[] {
+    let found = this.known.get(e);
+    if (!found) this.known.set(e, (found = this.find(e)));
     return found;
   }
 
-  #find(e: ColumnsExpr): readonly Found[] {
+  private find(e: ColumnsExpr): readonly Found[] {
     const { star, test } = e;
-    const { tables } = this.#from;
+    const { tables } = this.from;
     const named = star.table && tables.filter((t) => t.name === star.table!.text);
-    if (named?.length === 0) this.#a.fault(`"${star.table!.text}" is not a table`, star);
-    const all = named ? named.flatMap((t) => single([], t).star) : this.#from.star;
-    const changed = changedStar<Expr>(this.#a, star, all, tables, (x) => x.expr).flatMap((c) => this.#single(c, e));
-    const found = changed.filter(({ name }) => !test || this.#passes(name, test, e));
-    if (found.length === 0 && this.#a.sourcesKnown && this.#a.faults.length === 0)
-      this.#a.fault('columns(..) finds no column', e, 'look at the names of the columns with select * from .. limit 1');
+    if (named?.length === 0) this.a.fault(`"${star.table!.text}" is not a table`, star);
+    const all = named ? named.flatMap((t) => single([], t).star) : this.from.star;
+    const changed = changedStar<Expr>(this.a, star, all, tables, (x) => x.expr).flatMap((c) => this.single(c, e));
+    const found = changed.filter(({ name }) => !test || this.passes(name, test, e));
+    if (found.length === 0 && this.a.sourcesKnown && this.a.faults.length === 0)
+      this.a.fault('columns(..) finds no column', e, 'look at the names of the columns with select * from .. limit 1');
     return found;
   }
 
   /** The columns of a dynamic table one by one. */
-  #single(c: ChangedColumn<Expr>, e: ColumnsExpr): readonly Found[] {
+  private single(c: ChangedColumn<Expr>, e: ColumnsExpr): readonly Found[] {
     const idOf = (name: string): IdExpr => ({
       kind: 'id',
       name,
@@ -166,8 +166,8 @@ export class SqlColumns {
     });
     if (!c.without) return [{ name: c.as ?? c.name, expr: c.value ?? idOf(c.name) }];
     const known = c.known?.();
-    if (!known && this.#a.sourcesKnown)
-      this.#a.fault(
+    if (!known && this.a.sourcesKnown)
+      this.a.fault(
         'columns(..) needs the names of the columns, which are not known before the query runs',
         e,
         'write them one by one',
@@ -176,21 +176,21 @@ export class SqlColumns {
   }
 
   /** Whether a name passes the test of LIKE and its like, of a lambda, a pattern or a list. */
-  #passes(name: string, { parameter, body }: Exclude<ColumnsExpr['test'], undefined>, e: ColumnsExpr): boolean {
+  private passes(name: string, { parameter, body }: Exclude<ColumnsExpr['test'], undefined>, e: ColumnsExpr): boolean {
     const text: Expr = { kind: 'literal', type: 'string', text: name, start: e.start, end: e.end };
-    const value = this.#constant(
+    const value = this.constant(
       substituted(body, (part) =>
         part.kind === 'id' && part.name.toLowerCase() === parameter.toLowerCase() ? [text] : undefined,
       ),
     );
-    if (value === undefined && this.#a.sourcesKnown && this.#a.faults.length === 0)
-      this.#a.fault('the test of columns(..) is not known before the query runs: it may use the name alone', e);
+    if (value === undefined && this.a.sourcesKnown && this.a.faults.length === 0)
+      this.a.fault('the test of columns(..) is not known before the query runs: it may use the name alone', e);
     return value === true;
   }
 
-  #constant(e: Expr): unknown {
-    const c = { scope: this.#scope, input: types.null, sql: clauseNames(this.#a, [], new WeakMap(), {}) };
-    return this.#a.constant(lowerExpr(this.#a, e, c))?.value.data;
+  private constant(e: Expr): unknown {
+    const c = { scope: this.scope, input: types.null, sql: clauseNames(this.a, [], new WeakMap(), {}) };
+    return this.a.constant(lowerExpr(this.a, e, c))?.value.data;
   }
 }
 

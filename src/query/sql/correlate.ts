@@ -18,15 +18,15 @@ type Ops = readonly PlanOp[];
 export class Capture {
   /** The names around, for the clauses of the subquery: what they give stands inside it. */
   readonly names: SqlNames;
-  readonly #a: Analysis;
-  readonly #level: number;
-  readonly #values: PlanExpr[] = [];
-  readonly #indexes = new Map<string, number>();
+  private readonly a: Analysis;
+  private readonly level: number;
+  private readonly outerValues: PlanExpr[] = [];
+  private readonly indexes = new Map<string, number>();
 
   constructor(a: Analysis, around: SqlNames) {
     const { aggregate } = around;
-    this.#a = a;
-    this.#level = a.nextLevel++;
+    this.a = a;
+    this.level = a.nextLevel++;
     this.names = {
       name: (id) => a.at(id, this.outer(around.name(id))),
       qualified: (dot) => a.at(dot, this.outer(around.qualified(dot))),
@@ -40,33 +40,33 @@ export class Capture {
   }
 
   get isUsed(): boolean {
-    return this.#values.length > 0;
+    return this.outerValues.length > 0;
   }
   /** Expressions over the row around. */
   get values(): readonly PlanExpr[] {
-    return this.#values;
+    return this.outerValues;
   }
 
   /** What stands for an expression over the row around, inside the subquery. */
   outer(e: PlanExpr): PlanExpr {
     const key = exprKey(e);
-    let index = this.#indexes.get(key);
-    if (index === undefined) this.#indexes.set(key, (index = this.#values.push(e) - 1));
-    return { kind: 'outer', level: this.#level, index };
+    let index = this.indexes.get(key);
+    if (index === undefined) this.indexes.set(key, (index = this.outerValues.push(e) - 1));
+    return { kind: 'outer', level: this.level, index };
   }
 
   /** The subquery's operators as a pipeline of their own. */
   body(ops: Ops, exists = false): Correlated {
-    return correlated(this.#a, this.#sourced(ops), this.#level, exists);
+    return correlated(this.a, this.sourced(ops), this.level, exists);
   }
 
   apply(ops: Ops, form: Extract<PlanExpr, { kind: 'apply' }>['form']): PlanExpr {
     const body = this.body(ops, form === 'exists');
-    return { kind: 'apply', form, outer: [...this.#values], body };
+    return { kind: 'apply', form, outer: [...this.outerValues], body };
   }
 
   /** Operators that read the row around as their input get it as an outer value. */
-  #sourced(ops: Ops): Ops {
+  private sourced(ops: Ops): Ops {
     const [fork, next, ...rest] = ops;
     if (fork?.kind === 'fork' && ignoresInput(ops)) {
       // Branches that need nothing of what comes in stand side by side.

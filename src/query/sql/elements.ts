@@ -391,42 +391,42 @@ class Around {
   readonly context: ExprContext;
   /** Expressions over the row around. */
   readonly values: PlanExpr[] = [];
-  readonly #keys = new Map<string, number>();
-  readonly #params: readonly NameNode[];
+  private readonly keys = new Map<string, number>();
+  private readonly params: readonly NameNode[];
 
   constructor(a: Analysis, c: ExprContext, { params }: LambdaNode) {
-    this.#params = params;
+    this.params = params;
     const scope = new Scope(c.scope);
     const sql = c.sql ?? noNames(a);
     const { aggregate, window } = sql;
     for (const p of params) scope.symbols.set(p.text, { kind: 'column' });
     const names: SqlNames = {
-      name: (id) => a.at(id, this.#parameter(id.name) ?? this.#value(sql.name(id))),
+      name: (id) => a.at(id, this.parameter(id.name) ?? this.value(sql.name(id))),
       qualified: (dot) => {
-        const parameter = this.#parameter(dot.expr.name);
-        return a.at(dot, parameter ? columnOf(parameter, dot.name.text) : this.#value(sql.qualified(dot)));
+        const parameter = this.parameter(dot.expr.name);
+        return a.at(dot, parameter ? columnOf(parameter, dot.name.text) : this.value(sql.qualified(dot)));
       },
-      row: () => this.#value(sql.row()),
-      has: (name, column) => this.#parameter(name) !== undefined || sql.has(name, column),
+      row: () => this.value(sql.row()),
+      has: (name, column) => this.parameter(name) !== undefined || sql.has(name, column),
       hasTable: sql.hasTable,
-      aggregate: aggregate && ((call) => this.#value(aggregate(call))),
-      window: window && ((e) => this.#value(window(e))),
+      aggregate: aggregate && ((call) => this.value(aggregate(call))),
+      window: window && ((e) => this.value(window(e))),
       ...(sql.clause !== undefined && { clause: sql.clause }),
     };
     this.context = { ...c, scope, sql: names };
   }
 
-  #parameter(name: string): PlanExpr | undefined {
+  private parameter(name: string): PlanExpr | undefined {
     const lower = name.toLowerCase();
-    const at = this.#params.findLastIndex((p) => p.text.toLowerCase() === lower);
+    const at = this.params.findLastIndex((p) => p.text.toLowerCase() === lower);
     return at < 0 ? undefined : fieldOf(thisExpr, `p${at}`);
   }
 
-  #value(e: PlanExpr): PlanExpr {
+  private value(e: PlanExpr): PlanExpr {
     if (e.kind === 'literal') return e;
     const key = exprKey(e);
-    let index = this.#keys.get(key);
-    if (index === undefined) this.#keys.set(key, (index = this.values.push(e) - 1));
+    let index = this.keys.get(key);
+    if (index === undefined) this.keys.set(key, (index = this.values.push(e) - 1));
     return fieldOf(thisExpr, `c${index}`);
   }
 }

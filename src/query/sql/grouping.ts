@@ -51,43 +51,43 @@ const subsets = (sets: readonly (readonly Expr[])[]): readonly (readonly Expr[])
 
 /** The calls of GROUPING in one SELECT. */
 export class GroupingCalls {
-  readonly #a: Analysis;
-  readonly #calls: { readonly key: string; readonly keys: readonly PlanExpr[]; readonly place: CallExpr }[] = [];
-  readonly #results = new WeakMap<PlanExpr, number>();
+  private readonly a: Analysis;
+  private readonly calls: { readonly key: string; readonly keys: readonly PlanExpr[]; readonly place: CallExpr }[] = [];
+  private readonly results = new WeakMap<PlanExpr, number>();
   constructor(a: Analysis) {
-    this.#a = a;
+    this.a = a;
   }
 
   /** Notes a call of these keys (of all, if there are none) and gives what stands for its result. */
   note(place: CallExpr, keys: readonly PlanExpr[]): PlanExpr {
     const key = keys.map(exprKey).join();
-    let index = this.#calls.findIndex((call) => call.key === key);
-    if (index < 0) index = this.#calls.push({ key, keys, place }) - 1;
+    let index = this.calls.findIndex((call) => call.key === key);
+    if (index < 0) index = this.calls.push({ key, keys, place }) - 1;
     const result = fieldOf(thisExpr, `\u0000grouping ${index}`);
-    this.#results.set(result, index);
+    this.results.set(result, index);
     return result;
   }
   /** An expression where nothing is grouped: its first call is a fault. */
   without(e: PlanExpr): PlanExpr {
-    if (this.#calls.length === 0) return e;
-    const index = this.#results.get(e);
+    if (this.calls.length === 0) return e;
+    const index = this.results.get(e);
     return index === undefined
       ? mapParts(e, (part) => this.without(part))
-      : this.#a.wrong('GROUPING needs a GROUP BY clause', this.#calls[index].place);
+      : this.a.wrong('GROUPING needs a GROUP BY clause', this.calls[index].place);
   }
   /** The field that holds the result which the expression stands for. */
   fieldFor(e: PlanExpr): string | undefined {
-    const index = this.#results.get(e);
+    const index = this.results.get(e);
     return index === undefined ? undefined : `g${index}`;
   }
   /** For each call the numbers of its keys among those of GROUP BY. */
   numbers(keys: readonly string[]): readonly (readonly number[])[] {
-    return this.#calls.map((call) =>
+    return this.calls.map((call) =>
       call.keys.length === 0
         ? keys.map((_, i) => i)
         : call.keys.map((e) => {
             const found = keys.indexOf(exprKey(e));
-            if (found < 0) this.#a.fault('an argument of GROUPING must be an expression of GROUP BY', call.place);
+            if (found < 0) this.a.fault('an argument of GROUPING must be an expression of GROUP BY', call.place);
             return found;
           }),
     );

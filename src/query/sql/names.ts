@@ -36,29 +36,29 @@ export const meantOf = (names: readonly string[], name: string): string | undefi
 };
 /** The same of what has these names, for many look-ups: of several of one name it is the first. */
 export class ByName<T> {
-  readonly #first = new Map<string, T>();
+  private readonly first = new Map<string, T>();
   /** By their lower case; undefined stands for several. */
-  readonly #folded = new Map<string, string | undefined>();
+  private readonly folded = new Map<string, string | undefined>();
 
   /** What has no name is passed over. */
   constructor(items: Iterable<T>, nameOf: (item: T) => string | undefined) {
     for (const item of items) {
       const name = nameOf(item);
       if (name === undefined) continue;
-      if (!this.#first.has(name)) this.#first.set(name, item);
+      if (!this.first.has(name)) this.first.set(name, item);
       const lower = name.toLowerCase();
-      this.#folded.set(lower, this.#folded.has(lower) ? undefined : name);
+      this.folded.set(lower, this.folded.has(lower) ? undefined : name);
     }
   }
 
   has(name: string): boolean {
-    return this.#first.has(name);
+    return this.first.has(name);
   }
   get(name: string): T | undefined {
-    return this.#first.get(name);
+    return this.first.get(name);
   }
   meant(name: string): string | undefined {
-    return this.#first.has(name) ? name : this.#folded.get(name.toLowerCase());
+    return this.first.has(name) ? name : this.folded.get(name.toLowerCase());
   }
 }
 /** The column of a table that a name means; undefined too if its columns are not known. */

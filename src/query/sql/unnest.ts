@@ -28,27 +28,27 @@ interface UnnestedColumn {
 
 /** The calls of UNNEST in one SELECT, noted while the select list is lowered. */
 export class SqlUnnest {
-  readonly #a: Analysis;
+  private readonly a: Analysis;
   /** The type of an expression as far as it is known, by the content of pools too. */
-  readonly #typeOf: (e: PlanExpr) => Type;
-  readonly #lists: PlanExpr[] = [];
+  private readonly typeOf: (e: PlanExpr) => Type;
+  private readonly lists: PlanExpr[] = [];
   /** Those whose elements rows are grouped by. */
-  readonly #grouped = new Set<number>();
+  private readonly grouped = new Set<number>();
   constructor(a: Analysis, typeOf: (e: PlanExpr) => Type) {
-    this.#a = a;
-    this.#typeOf = typeOf;
+    this.a = a;
+    this.typeOf = typeOf;
   }
 
   /** Whether a value depends on an element that rows are not grouped by. */
   isIn(e: PlanExpr): boolean {
-    return someExpr(e, (part) => isMarker(part) && !this.#grouped.has(indexOf(part)));
+    return someExpr(e, (part) => isMarker(part) && !this.grouped.has(indexOf(part)));
   }
 
   /** The lists whose elements a value depends on. */
   listsIn(e: PlanExpr): readonly PlanExpr[] {
     const found: PlanExpr[] = [];
     someExpr(e, (part) => {
-      if (isMarker(part)) found.push(this.#lists[indexOf(part)]);
+      if (isMarker(part)) found.push(this.lists[indexOf(part)]);
       return false;
     });
     return found;
@@ -61,10 +61,10 @@ export class SqlUnnest {
   group(keys: readonly PlanExpr[]): readonly PlanOp[] {
     for (const key of keys)
       someExpr(key, (part) => {
-        if (isMarker(part)) this.#grouped.add(indexOf(part));
+        if (isMarker(part)) this.grouped.add(indexOf(part));
         return false;
       });
-    const own = [...this.#grouped];
+    const own = [...this.grouped];
     if (own.length === 0) return [];
     const elements = own.map(
       (i): RecordElement => ({
@@ -77,20 +77,20 @@ export class SqlUnnest {
       kind: 'record',
       elements: [{ kind: 'spread', value: fieldOf(thisExpr, rowField) }, ...elements],
     };
-    const lists = own.map((i) => orEmpty(this.#lists[i]));
+    const lists = own.map((i) => orEmpty(this.lists[i]));
     return [unnestOp(lists), { kind: 'values', exprs: [orError(row)] }];
   }
 
   /** The lists that are taken apart behind the groups. */
-  get #others(): readonly number[] {
-    return [...this.#lists.keys()].filter((i) => !this.#grouped.has(i));
+  private get others(): readonly number[] {
+    return [...this.lists.keys()].filter((i) => !this.grouped.has(i));
   }
 
   /** Notes the list of a call and gives what stands for its elements. */
   readonly collect = (call: CallExpr, list: PlanExpr): PlanExpr => {
-    const { expr, type } = this.#elements(call, list, this.#typeOf(list));
+    const { expr, type } = this.elements(call, list, this.typeOf(list));
     if (recordIn(type) && expr === list)
-      return this.#a.wrong(
+      return this.a.wrong(
         'unnest of a struct gives several columns',
         call,
         'write it as a column of its own in the select list',
@@ -100,22 +100,22 @@ export class SqlUnnest {
 
   /** The columns that a call gives which is a whole item of the select list; a list gives one without a name. */
   columns(call: CallExpr, value: PlanExpr): readonly UnnestedColumn[] {
-    const { expr, type, depth } = this.#elements(call, value, this.#typeOf(value));
-    return fieldsOf({ expr, type, depth, within: this.#options(call).keepsParents ? '' : undefined });
+    const { expr, type, depth } = this.elements(call, value, this.typeOf(value));
+    return fieldsOf({ expr, type, depth, within: this.options(call).keepsParents ? '' : undefined });
   }
 
   /** The elements of a value, and of the lists in it as far as the call goes; `depth`: how far it may go on. */
-  #elements(
+  private elements(
     call: CallExpr,
     value: PlanExpr,
     type: Type,
   ): { readonly expr: PlanExpr; readonly type: Type; readonly depth: number } {
-    const { depth } = this.#options(call);
+    const { depth } = this.options(call);
     if (recordIn(type)) return { expr: value, type, depth };
     const wrong = others(type).find(
       (t) => t !== unknownType && t.kind !== 'array' && t.kind !== 'set' && t.kind !== 'error',
     );
-    if (wrong) this.#a.fault(`unnest takes a list or a struct, not ${typeText(wrong)}`, call);
+    if (wrong) this.a.fault(`unnest takes a list or a struct, not ${typeText(wrong)}`, call);
     let lists = value;
     let element = elementOf(type);
     let left = depth - 1;
@@ -124,33 +124,33 @@ export class SqlUnnest {
       element = next;
       left--;
     }
-    if (depth > 1) this.#checkKnown(call, element ?? type, left);
-    const expr = this.#marked(lists);
-    if (element) this.#a.stands(expr, () => orNull(element));
+    if (depth > 1) this.checkKnown(call, element ?? type, left);
+    const expr = this.marked(lists);
+    if (element) this.a.stands(expr, () => orNull(element));
     return { expr, type: element ?? unknownType, depth: left };
   }
 
   /** What is taken apart further has to be known. */
-  #checkKnown(call: CallExpr, type: Type, depth: number): void {
-    if (depth > 0 && isUnknown(type) && this.#a.sourcesKnown)
-      this.#a.fault(
+  private checkKnown(call: CallExpr, type: Type, depth: number): void {
+    if (depth > 0 && isUnknown(type) && this.a.sourcesKnown)
+      this.a.fault(
         'what a recursive unnest gives is not known before the query runs',
         call,
         'cast the value to its type: unnest(x::STRUCT(a INTEGER)[], recursive := true)',
       );
   }
 
-  #marked(list: PlanExpr): PlanExpr {
+  private marked(list: PlanExpr): PlanExpr {
     const key = exprKey(list);
-    const known = this.#lists.findIndex((x) => exprKey(x) === key);
-    return fieldOf(thisExpr, `${marker}${known < 0 ? this.#lists.push(list) - 1 : known}`);
+    const known = this.lists.findIndex((x) => exprKey(x) === key);
+    return fieldOf(thisExpr, `${marker}${known < 0 ? this.lists.push(list) - 1 : known}`);
   }
 
-  #options(call: CallExpr): Options {
+  private options(call: CallExpr): Options {
     const [, options, another] = call.args;
     const found = options === undefined ? plainly : another ? undefined : optionsOf(options);
     if (!found)
-      this.#a.fault(
+      this.a.fault(
         'unnest takes a value, and recursive := true, max_depth := n or keep_parent_names := true',
         options ?? call,
       );
@@ -159,23 +159,23 @@ export class SqlUnnest {
 
   /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
   ops(settle: (e: PlanExpr) => PlanExpr): readonly PlanOp[] {
-    const own = this.#others;
-    return own.length === 0 ? [] : [unnestOp(own.map((i) => orEmpty(settle(this.#lists[i]))))];
+    const own = this.others;
+    return own.length === 0 ? [] : [unnestOp(own.map((i) => orEmpty(settle(this.lists[i]))))];
   }
 
   /** An expression over these rows. */
   settle(e: PlanExpr): PlanExpr {
-    const own = this.#others;
+    const own = this.others;
     if (own.length === 0) return e;
     const visit = (part: PlanExpr): PlanExpr => {
-      if (isMarker(part)) return this.#a.like(part, orError(elementAt(own, indexOf(part))));
-      if (part.kind === 'this') return this.#a.like(part, fieldOf(thisExpr, rowField));
+      if (isMarker(part)) return this.a.like(part, orError(elementAt(own, indexOf(part))));
+      if (part.kind === 'this') return this.a.like(part, fieldOf(thisExpr, rowField));
       if (part.kind === 'subquery' && part.correlated)
-        return this.#a.like(part, {
+        return this.a.like(part, {
           ...part,
           body: { ops: [{ kind: 'values', exprs: [fieldOf(thisExpr, rowField)] }, ...part.body.ops] },
         });
-      return this.#a.like(part, mapParts(part, visit));
+      return this.a.like(part, mapParts(part, visit));
     };
     return visit(e);
   }

@@ -116,21 +116,21 @@ const rowField = 'row';
 
 /** The window calls of one SELECT. All are collected before `op` and `settle` are asked. */
 export class SqlWindows {
-  readonly #a: Analysis;
-  readonly #defs: readonly WindowDef[];
-  readonly #source: WindowSource;
-  readonly #groups: Group[] = [];
-  readonly #named = new Map<WindowDef, Window>();
+  private readonly a: Analysis;
+  private readonly defs: readonly WindowDef[];
+  private readonly source: WindowSource;
+  private readonly groups: Group[] = [];
+  private readonly named = new Map<WindowDef, Window>();
   /** Sort keys are lowered twice: a call is noted once. */
-  readonly #noted = new Map<WindowExpr, PlanExpr>();
+  private readonly noted = new Map<WindowExpr, PlanExpr>();
   /** Expressions that stand for results, and the fields that these are in. */
-  readonly #results = new WeakMap<PlanExpr, { readonly name: string; readonly target: string }>();
-  #count = 0;
+  private readonly results = new WeakMap<PlanExpr, { readonly name: string; readonly target: string }>();
+  private count = 0;
 
   constructor(a: Analysis, defs: readonly WindowDef[], source: WindowSource) {
-    this.#a = a;
-    this.#defs = defs;
-    this.#source = source;
+    this.a = a;
+    this.defs = defs;
+    this.source = source;
     const names = new Set<string>();
     for (const { name } of defs) {
       if (names.has(name.text)) a.fault(`duplicate window name "${name.text}"`, name);
@@ -139,26 +139,26 @@ export class SqlWindows {
   }
 
   get isUsed(): boolean {
-    return this.#groups.length > 0;
+    return this.groups.length > 0;
   }
 
   /** Notes a call and gives what stands for its result. */
   readonly collect = (e: WindowExpr): PlanExpr => {
-    let result = this.#noted.get(e);
-    if (!result) this.#noted.set(e, (result = this.#collect(e)));
+    let result = this.noted.get(e);
+    if (!result) this.noted.set(e, (result = this.collectOne(e)));
     return result;
   };
 
   /** True for what `collect` gave. */
   isResult(e: PlanExpr): boolean {
-    return this.#results.has(e);
+    return this.results.has(e);
   }
 
   /** The name of the first window function inside. */
   nameIn(e: PlanExpr): string | undefined {
     let found: string | undefined;
     someExpr(e, (part) => {
-      found ??= this.#results.get(part)?.name;
+      found ??= this.results.get(part)?.name;
       return false;
     });
     return found;
@@ -167,7 +167,7 @@ export class SqlWindows {
   /** The op, its expressions written over the rows that come into it; none without calls. */
   op(settle: (e: PlanExpr) => PlanExpr): PlanOp | undefined {
     if (!this.isUsed) return undefined;
-    const groups = this.#groups.map(
+    const groups = this.groups.map(
       (g): WindowGroup => ({
         partition: g.partition.map(settle),
         order: g.order.map((k) => ({ ...k, expr: settle(k.expr) })),
@@ -186,25 +186,25 @@ export class SqlWindows {
     if (!this.isUsed) return e;
     const row = fieldOf(thisExpr, rowField);
     const visit = (part: PlanExpr): PlanExpr => {
-      const result = this.#results.get(part);
-      if (result) return this.#a.like(part, fieldOf(thisExpr, result.target));
-      if (part.kind === 'this') return this.#a.like(part, row);
+      const result = this.results.get(part);
+      if (result) return this.a.like(part, fieldOf(thisExpr, result.target));
+      if (part.kind === 'this') return this.a.like(part, row);
       if (part.kind === 'subquery' && part.correlated)
-        return this.#a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [row] }, ...part.body.ops] } });
-      return this.#a.like(part, mapParts(part, visit));
+        return this.a.like(part, { ...part, body: { ops: [{ kind: 'values', exprs: [row] }, ...part.body.ops] } });
+      return this.a.like(part, mapParts(part, visit));
     };
     return visit(e);
   }
 
-  #collect(e: WindowExpr): PlanExpr {
+  private collectOne(e: WindowExpr): PlanExpr {
     const name = nameOf(e);
-    const window = name === 'fill' ? this.#lineOf(e) : this.#window(e.over);
+    const window = name === 'fill' ? this.lineOf(e) : this.window(e.over);
     const { frame, offsets } = window;
-    const given = this.#call(e, name);
+    const given = this.call(e, name);
     if (!given) return literal(missing);
     const [argument, ...others] = given.arguments;
     const aggregated = { ...given, ...(argument && { argument }) };
-    const units = ofClocks(aggregated) ?? ofUnits(aggregated, this.#source.typeOf);
+    const units = ofClocks(aggregated) ?? ofUnits(aggregated, this.source.typeOf);
     const call = units ? { ...given, arguments: [units.argument, ...others] } : given;
     const whole: WindowFrame = {
       unit: 'range',
@@ -217,43 +217,43 @@ export class SqlWindows {
       start: behind(frame.start, call.arguments.length),
       end: behind(frame.end, call.arguments.length),
     };
-    const target = this.#add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
+    const target = this.add(window, { ...call, arguments: [...call.arguments, ...offsets], frame: shifted ?? whole });
     const result = fieldOf(thisExpr, `\u0000window ${target}`);
-    this.#results.set(result, { name, target });
-    this.#a.stands(result, () => this.#a.typeOfWindow(call, this.#source.content()));
+    this.results.set(result, { name, target });
+    this.a.stands(result, () => this.a.typeOfWindow(call, this.source.content()));
     return units ? units.settle(result) : jsonOfAggregate(name, result);
   }
 
   /** The field that the call's result is in; equal calls share one. */
-  #add({ partition, order }: Window, call: Omit<WindowCall, 'target'>): string {
+  private add({ partition, order }: Window, call: Omit<WindowCall, 'target'>): string {
     const groupKey = `${partition.map(exprKey).join()};${orderKey(order)}`;
-    let group = this.#groups.find((g) => g.key === groupKey);
-    if (!group) this.#groups.push((group = { key: groupKey, partition, order, calls: [] }));
+    let group = this.groups.find((g) => g.key === groupKey);
+    if (!group) this.groups.push((group = { key: groupKey, partition, order, calls: [] }));
     const key = `${call.name} ${formKey(call)} ${call.ignoreNulls} ${call.arguments.map(exprKey).join()};${call.where ? exprKey(call.where) : ''};${frameKey(call.frame)}`;
     const known = group.calls.find((c) => c.key === key);
     if (known) return known.call.target;
-    const target = `w${this.#count++}`;
+    const target = `w${this.count++}`;
     group.calls.push({ key, call: { target, ...call } });
     return target;
   }
 
-  #window(over: NameNode | WindowSpec): Window {
-    if (over.kind === 'name') return this.#byName(over, this.#defs.length) ?? { partition: [], order: [], offsets: [] };
-    return this.#spec(over, this.#defs.length);
+  private window(over: NameNode | WindowSpec): Window {
+    if (over.kind === 'name') return this.byName(over, this.defs.length) ?? { partition: [], order: [], offsets: [] };
+    return this.spec(over, this.defs.length);
   }
 
   /** A window of the WINDOW clause; each may build on those before it. */
-  #byName(name: NameNode, before: number): Window | undefined {
-    const at = this.#defs.slice(0, before).findIndex((d) => d.name.text === name.text);
-    const def = this.#defs[at];
+  private byName(name: NameNode, before: number): Window | undefined {
+    const at = this.defs.slice(0, before).findIndex((d) => d.name.text === name.text);
+    const def = this.defs[at];
     if (!def) {
-      const later = this.#defs.some((d) => d.name.text === name.text);
+      const later = this.defs.some((d) => d.name.text === name.text);
       const hint =
         didYouMean(
           name.text,
-          this.#defs.map((d) => d.name.text),
+          this.defs.map((d) => d.name.text),
         ) ?? `write window ${name.text} as (...) behind HAVING`;
-      this.#a.fault(
+      this.a.fault(
         later ? `window "${name.text}" is defined behind this one` : `no such window "${name.text}"`,
         name,
         later ? undefined : hint,
@@ -261,60 +261,60 @@ export class SqlWindows {
       );
       return undefined;
     }
-    let window = this.#named.get(def);
-    if (!window) this.#named.set(def, (window = this.#spec(def.spec, at)));
+    let window = this.named.get(def);
+    if (!window) this.named.set(def, (window = this.spec(def.spec, at)));
     return window;
   }
 
-  #spec(spec: WindowSpec, before: number): Window {
-    const { lower } = this.#source;
-    const base = spec.base && this.#byName(spec.base, before);
-    if (base) this.#checkBase(spec, spec.base!, base);
+  private spec(spec: WindowSpec, before: number): Window {
+    const { lower } = this.source;
+    const base = spec.base && this.byName(spec.base, before);
+    if (base) this.checkBase(spec, spec.base!, base);
     const partition = base ? base.partition : spec.partitionBy.map(lower);
-    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k) => this.#sortKey(k));
+    const order = base && spec.orderBy.length === 0 ? base.order : spec.orderBy.map((k) => this.sortKey(k));
     const offsets: PlanExpr[] = [];
-    return { partition, order, offsets, ...(spec.frame ? { frame: this.#frame(spec.frame, order, offsets) } : {}) };
+    return { partition, order, offsets, ...(spec.frame ? { frame: this.frame(spec.frame, order, offsets) } : {}) };
   }
 
-  #sortKey(k: OrderKey): SortKey {
+  private sortKey(k: OrderKey): SortKey {
     return {
-      expr: collated(k, orderOfSpan(this.#source.lower(k.expr), this.#source.typeOf)),
+      expr: collated(k, orderOfSpan(this.source.lower(k.expr), this.source.typeOf)),
       ...directionOf(k),
     };
   }
 
   /** The window of `fill`, which looks at its whole partition, by an order of its own if it has one. */
-  #lineOf(e: WindowExpr): Window {
+  private lineOf(e: WindowExpr): Window {
     const own = e.call.kind === 'agg' ? (e.call.order ?? e.call.within) : undefined;
-    const { partition, order } = this.#window(e.over);
-    const keys = own ? own.map((k) => this.#sortKey(k)) : order;
+    const { partition, order } = this.window(e.over);
+    const keys = own ? own.map((k) => this.sortKey(k)) : order;
     const [key, ...others] = keys;
-    if (!key || others.length > 0) this.#a.fault('fill needs an ORDER BY with one key', e.call);
-    else if (!this.#isNumeric(key.expr))
-      this.#a.fault('fill needs an ORDER BY key that is a number, a duration or a time', e.call);
+    if (!key || others.length > 0) this.a.fault('fill needs an ORDER BY with one key', e.call);
+    else if (!this.isNumeric(key.expr))
+      this.a.fault('fill needs an ORDER BY key that is a number, a duration or a time', e.call);
     return { partition, order: keys, offsets: [] };
   }
 
   /** Whether some values may be numbers, durations or times. */
-  #isNumeric(e: PlanExpr): boolean {
-    return alternatives(this.#a.typeOfExpr(e, this.#source.rowType())).some(
+  private isNumeric(e: PlanExpr): boolean {
+    return alternatives(this.a.typeOfExpr(e, this.source.rowType())).some(
       (t) => isOpen(t) || isInteger(t) || isFloat(t) || t === types.duration || t === types.time,
     );
   }
 
   /** Whether some values may be texts, as times of day are. */
-  #isText(e: PlanExpr): boolean {
-    return alternatives(this.#a.typeOfExpr(e, this.#source.rowType())).includes(types.string);
+  private isText(e: PlanExpr): boolean {
+    return alternatives(this.a.typeOfExpr(e, this.source.rowType())).includes(types.string);
   }
 
-  #checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
+  private checkBase(spec: WindowSpec, name: NameNode, base: Window): void {
     const [partition] = spec.partitionBy;
     const [order] = spec.orderBy;
-    if (partition) this.#a.fault(`PARTITION BY cannot be added to window "${name.text}"`, partition);
+    if (partition) this.a.fault(`PARTITION BY cannot be added to window "${name.text}"`, partition);
     if (order && base.order.length > 0)
-      this.#a.fault(`window "${name.text}" has an ORDER BY already`, order, undefined, 'window');
+      this.a.fault(`window "${name.text}" has an ORDER BY already`, order, undefined, 'window');
     if (base.frame)
-      this.#a.fault(
+      this.a.fault(
         `window "${name.text}" has a frame, so that none can build on it`,
         name,
         `write over ${name.text}, without parentheses, to take it as it is`,
@@ -322,16 +322,16 @@ export class SqlWindows {
       );
   }
 
-  #frame(node: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): WindowFrame {
+  private frame(node: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): WindowFrame {
     const { unit, first, last } = node;
     const unitName = unit.toUpperCase();
-    const start = this.#edge(first, node, order, offsets);
-    const end = last ? this.#edge(last, node, order, offsets) : { kind: 'current' as const };
-    if (unit === 'groups' && order.length === 0) this.#a.fault('GROUPS needs an ORDER BY in its window', node);
+    const start = this.edge(first, node, order, offsets);
+    const end = last ? this.edge(last, node, order, offsets) : { kind: 'current' as const };
+    if (unit === 'groups' && order.length === 0) this.a.fault('GROUPS needs an ORDER BY in its window', node);
     if (first.bound === 'unbounded following')
-      this.#a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
+      this.a.fault(`${unitName} frame cannot begin with UNBOUNDED FOLLOWING`, first);
     if (last?.bound === 'unbounded preceding')
-      this.#a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
+      this.a.fault(`${unitName} frame cannot end with UNBOUNDED PRECEDING`, last);
     const rank = {
       'unbounded preceding': 0,
       preceding: 1,
@@ -345,7 +345,7 @@ export class SqlWindows {
       endBound !== 'unbounded preceding' &&
       rank[first.bound] > rank[endBound]
     ) {
-      this.#a.fault(
+      this.a.fault(
         `frame that begins with ${first.bound.toUpperCase()} cannot end with ${endBound.toUpperCase()}`,
         last ?? first,
       );
@@ -359,63 +359,68 @@ export class SqlWindows {
     return { unit, start, end, exclude };
   }
 
-  #edge(bound: FrameBound, { unit }: WindowFrameNode, order: readonly SortKey[], offsets: PlanExpr[]): FrameEdge {
+  private edge(
+    bound: FrameBound,
+    { unit }: WindowFrameNode,
+    order: readonly SortKey[],
+    offsets: PlanExpr[],
+  ): FrameEdge {
     if (!bound.offset) return { kind: bound.bound === 'current row' ? 'current' : 'unbounded' };
-    const before = this.#a.faults.length;
+    const before = this.a.faults.length;
     const kind = bound.bound as 'preceding' | 'following';
-    const lowered = spanOfFile(this.#source.lower(bound.offset), this.#source.typeOf);
-    const offset = this.#a.constant(lowered);
-    if (this.#a.faults.length > before) return { kind: 'current' };
+    const lowered = spanOfFile(this.source.lower(bound.offset), this.source.typeOf);
+    const offset = this.a.constant(lowered);
+    if (this.a.faults.length > before) return { kind: 'current' };
     if (!offset) {
-      if (unit === 'range') this.#checkRangeKey(bound.offset, order, true);
+      if (unit === 'range') this.checkRangeKey(bound.offset, order, true);
       return { kind, argument: offsets.push(lowered) - 1 };
     }
-    if (unit === 'range') return { kind, offset: this.#rangeOffset(offset.value, bound.offset, order) };
+    if (unit === 'range') return { kind, offset: this.rangeOffset(offset.value, bound.offset, order) };
     if (!isInteger(offset.value.type) || Number(offset.value.data) < 0)
-      this.#a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
+      this.a.fault(`offset of ${unit.toUpperCase()} must be an integer that is not negative`, bound.offset);
     return { kind, offset: offset.value };
   }
 
   /** The distance of the sort key; whole numbers beside dates are days. */
-  #rangeOffset(offset: Value, place: Span, order: readonly SortKey[]): Value {
+  private rangeOffset(offset: Value, place: Span, order: readonly SortKey[]): Value {
     const { type, data } = offset;
     const isNumber = isInteger(type) || isFloat(type);
     const span = isNumber ? undefined : spanOf(offset);
     const isForward = isNumber ? Number(data) >= 0 : span !== undefined && lengthOfSpan(span) >= 0n;
-    if (!isForward) this.#a.fault('offset of RANGE must be a number or an interval that is not negative', place);
-    this.#checkRangeKey(place, order, !isNumber);
+    if (!isForward) this.a.fault('offset of RANGE must be a number or an interval that is not negative', place);
+    this.checkRangeKey(place, order, !isNumber);
     const [key] = order;
     if (!key || !isForward) return offset;
     if (isInteger(type) && isDate(key.expr)) return spanValue({ months: 0, days: Number(data), nanos: 0n }) ?? offset;
-    const kinds = alternatives(this.#a.typeOfExpr(key.expr, this.#source.rowType())).filter((t) => t !== types.null);
+    const kinds = alternatives(this.a.typeOfExpr(key.expr, this.source.rowType())).filter((t) => t !== types.null);
     const isTimes = kinds.length > 0 && kinds.every((t) => t === types.time || t === types.duration);
     if (isTimes && isNumber)
-      this.#a.fault('offset of RANGE must be an interval where the ORDER BY key is a time', place);
+      this.a.fault('offset of RANGE must be an interval where the ORDER BY key is a time', place);
     if (!isNumber && kinds.length > 0 && kinds.every((t) => isInteger(t) || isFloat(t)))
-      this.#a.fault('offset of RANGE must be a number where the ORDER BY key is one', place);
+      this.a.fault('offset of RANGE must be a number where the ORDER BY key is one', place);
     return offset;
   }
 
-  #checkRangeKey(place: Span, order: readonly SortKey[], byInterval: boolean): void {
+  private checkRangeKey(place: Span, order: readonly SortKey[], byInterval: boolean): void {
     const [key] = order;
     if (!key || order.length > 1)
-      return this.#a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
-    if (!this.#isNumeric(key.expr) && !(byInterval && this.#isText(key.expr)))
-      this.#a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
+      return this.a.fault('RANGE with an offset needs an ORDER BY with one key in its window', place);
+    if (!this.isNumeric(key.expr) && !(byInterval && this.isText(key.expr)))
+      this.a.fault('RANGE with an offset needs an ORDER BY key that is a number, a duration or a time', place);
   }
 
   /** The call without its window; undefined, and a fault, if there is no such function or it cannot be called so. */
-  #call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
+  private call(e: WindowExpr, name: string): Omit<WindowCall, 'target' | 'frame'> | undefined {
     const ordered = orderedPlace(e, name);
-    if (ordered) return this.#call(ordered, nameOf(ordered));
-    const a = this.#a;
+    if (ordered) return this.call(ordered, nameOf(ordered));
+    const a = this.a;
     const { call } = e;
     const f = isOrdered(e.call) && a.environment.aggregates.find(name) ? undefined : a.environment.windows.find(name);
     const nulls = e.nulls ?? (call.kind === 'agg' ? call.nulls : undefined);
     const before = a.faults.length;
     const aggregate = f ? undefined : aggregateCall(a, call, new Scope(undefined), true);
     if (a.faults.length > before) return undefined;
-    if (aggregate && a.environment.aggregates.find(name)) return this.#aggregate(aggregate, call, nulls);
+    if (aggregate && a.environment.aggregates.find(name)) return this.aggregate(aggregate, call, nulls);
     if (!f) {
       a.fault(`"${name}" is no window function and no aggregate`, call, windowFunctionHint(name, a.environment));
       return undefined;
@@ -426,69 +431,69 @@ export class SqlWindows {
     const order = call.kind === 'agg' && name !== 'fill' ? (call.order ?? call.within) : undefined;
     if (order && !f.takesOrder)
       a.fault(`ORDER BY among the arguments does not go with "${name}"`, order[0]!, 'write it in OVER (...)');
-    if (nulls && !f.treatsNulls) this.#noNulls(nulls, name, call);
+    if (nulls && !f.treatsNulls) this.noNulls(nulls, name, call);
     const args = argumentsByPlace(a, argumentsOf(call), f);
     if (!args) return undefined;
     const { argumentsMin: min, argumentsMax: max } = f;
     if (args.length < min || args.length > max)
       a.fault(args.length < min ? 'too few arguments' : 'too many arguments', call);
     if (a.faults.length > before) return undefined;
-    const lowered = args.map((arg) => this.#argument(arg));
-    if (name === 'fill' && !this.#isNumeric(lowered[0]!))
+    const lowered = args.map((arg) => this.argument(arg));
+    if (name === 'fill' && !this.isNumeric(lowered[0]!))
       a.fault('fill needs numbers, durations or times', args[0]!, 'write coalesce or last_value(v ignore nulls)');
-    this.#checkCount(name, args, lowered);
+    this.checkCount(name, args, lowered);
     const form = { name, distinct: false, ignoreNulls: nulls === 'ignore' };
     if (!order) return { ...form, arguments: lowered };
-    const keys = order.map((k) => collated(k, orderOfSpan(this.#source.lower(k.expr), this.#source.typeOf)));
+    const keys = order.map((k) => collated(k, orderOfSpan(this.source.lower(k.expr), this.source.typeOf)));
     const directions = order.map((k) => ({ ...directionOf(k), sql: true as const }));
     return { ...form, arguments: [...lowered, ...keys], order: directions };
   }
 
-  #noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {
-    this.#a.fault(
+  private noNulls(nulls: 'ignore' | 'respect', name: string, place: Span): void {
+    this.a.fault(
       `${nulls.toUpperCase()} NULLS goes with lag, lead, first_value, last_value and nth_value, not with "${name}"`,
       place,
     );
   }
 
   /** An aggregate over the window. */
-  #aggregate(
+  private aggregate(
     call: AggregateCall,
     place: Span,
     nulls: 'ignore' | 'respect' | undefined,
   ): Omit<WindowCall, 'target' | 'frame'> | undefined {
-    const a = this.#a;
+    const a = this.a;
     const before = a.faults.length;
     const { name, filter } = call;
     const { argumentsMin: min, argumentsMax: max } = a.environment.aggregates.find(name)!;
     const count = (call.argument ? 1 : 0) + (call.others?.length ?? 0);
     if (call.exported) a.fault('EXPORT_STATE does not go with OVER', place, 'export the state in a query of its own');
-    if (nulls) this.#noNulls(nulls, name, place);
+    if (nulls) this.noNulls(nulls, name, place);
     if (count < min || count > max) a.fault(count < min ? 'too few arguments' : 'too many arguments', place);
     if (a.faults.length > before) return undefined;
     const given = givenTo(a, call, {
       isSql: true,
-      lower: (x) => inAggregate(call.name, this.#source.lower(x), this.#source.typeOf),
-      orderOf: (x) => orderOfSpan(x, this.#source.typeOf),
+      lower: (x) => inAggregate(call.name, this.source.lower(x), this.source.typeOf),
+      orderOf: (x) => orderOfSpan(x, this.source.typeOf),
     });
-    const { argument, ...form } = { name, ...given, ...extremeOfSpans(name, given.argument, this.#source.typeOf) };
-    const where = filter && sqlCondition(this.#source.lower(filter));
+    const { argument, ...form } = { name, ...given, ...extremeOfSpans(name, given.argument, this.source.typeOf) };
+    const where = filter && sqlCondition(this.source.lower(filter));
     return { arguments: argument ? [argument] : [], ...form, ignoreNulls: false, ...(where ? { where } : {}) };
   }
 
-  #argument(arg: Arg): PlanExpr {
+  private argument(arg: Arg): PlanExpr {
     if (arg.kind === 'lambda' || arg.kind === 'function-ref')
-      return this.#a.wrong('function value may only be passed to a function', arg);
-    return this.#source.lower(arg);
+      return this.a.wrong('function value may only be passed to a function', arg);
+    return this.source.lower(arg);
   }
 
   /** The count of buckets and the place of the nth value begin with 1. */
-  #checkCount(name: string, args: readonly Arg[], lowered: readonly PlanExpr[]): void {
+  private checkCount(name: string, args: readonly Arg[], lowered: readonly PlanExpr[]): void {
     const at = name === 'ntile' ? 0 : name === 'nth_value' ? 1 : undefined;
-    const count = at !== undefined ? this.#a.constant(lowered[at]!) : undefined;
+    const count = at !== undefined ? this.a.constant(lowered[at]!) : undefined;
     if (!count || underValue(count.value).data === null) return;
     if (!isInteger(count.value.type) || Number(count.value.data) < 1)
-      this.#a.fault(`${name}: argument must be an integer greater than zero`, args[at!]!);
+      this.a.fault(`${name}: argument must be an integer greater than zero`, args[at!]!);
   }
 }
 

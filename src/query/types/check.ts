@@ -137,19 +137,19 @@ export class TypeChecker {
   readonly environment: CompileEnvironment;
   readonly functions: readonly PlanFunction[];
   readonly places: Places;
-  #report: Report | undefined;
-  #reported = new Set<PlanExpr>();
-  readonly #calls = new Set<string>();
-  #prefix = '';
-  #callCount = 0;
+  private report: Report | undefined;
+  private reported = new Set<PlanExpr>();
+  private readonly calls = new Set<string>();
+  private prefix = '';
+  private callCount = 0;
   /** What is looked at: the query, a function as it is declared, or as it is called. */
-  #within: 'query' | 'declaration' | 'call' = 'query';
-  readonly #declared = new Set<number>();
+  private within: 'query' | 'declaration' | 'call' = 'query';
+  private readonly declared = new Set<number>();
   /** Calls within functions that were reported on. */
-  readonly #nested = new Set<string>();
+  private readonly nested = new Set<string>();
   /** Within a call, the place of the path that is looked at: faults of its parts are told there. */
-  #path: Span | undefined;
-  readonly #opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
+  private path: Span | undefined;
+  private readonly opTypes = new WeakMap<PlanOp, { readonly input: Type; readonly output: Type }>();
 
   readonly knowsCasts: boolean;
   /** Of what type the rows of a source are. */
@@ -166,21 +166,21 @@ export class TypeChecker {
     this.environment = environment;
     this.functions = functions;
     this.places = places;
-    this.#report = report;
+    this.report = report;
   }
 
   fault(message: string, place: Span | undefined, hint?: string): void {
-    this.#report?.(this.#prefix + message, place, hint);
+    this.report?.(this.prefix + message, place, hint);
   }
 
   /** The type without reporting anything. */
   quietly<T>(work: () => T): T {
-    const report = this.#report;
-    this.#report = undefined;
+    const report = this.report;
+    this.report = undefined;
     try {
       return work();
     } finally {
-      this.#report = report;
+      this.report = report;
     }
   }
 
@@ -190,26 +190,26 @@ export class TypeChecker {
 
   /** Remembers what an operator makes of a type, where nothing is reported: lowering asks again and again. */
   remembered(op: PlanOp, input: Type, work: () => Type): Type {
-    if (this.#report) return work();
-    const known = this.#opTypes.get(op);
+    if (this.report) return work();
+    const known = this.opTypes.get(op);
     if (known?.input === input) return known.output;
     const output = work();
-    this.#opTypes.set(op, { input, output });
+    this.opTypes.set(op, { input, output });
     return output;
   }
 
   /** The type of an expression over rows of type `self`. */
   expr(e: PlanExpr, self: Type): Type {
-    if (this.#report && e.kind !== 'this' && e.kind !== 'literal') {
-      if (this.#reported.has(e)) return this.quietly(() => this.typeOf(e, self));
-      this.#reported.add(e);
+    if (this.report && e.kind !== 'this' && e.kind !== 'literal') {
+      if (this.reported.has(e)) return this.quietly(() => this.typeOf(e, self));
+      this.reported.add(e);
     }
     return this.typeOf(e, self);
   }
 
   /** Like `expr`, but faults may be reported a second time. */
   again(e: PlanExpr, self: Type): Type {
-    this.#reported.delete(e);
+    this.reported.delete(e);
     return this.expr(e, self);
   }
 
@@ -222,7 +222,7 @@ export class TypeChecker {
   /** An operand, and a check of its type that is made in calls of user functions alone. */
   private inCall(operand: PlanExpr, self: Type, check: (t: Type) => void): Type {
     const t = this.expr(operand, self);
-    if (this.#within === 'call') check(t);
+    if (this.within === 'call') check(t);
     return t;
   }
 
@@ -230,7 +230,7 @@ export class TypeChecker {
     const t = this.inCall(e.operand, self, (of) => {
       if (!isBoolLike(of)) this.notBool(e, of);
     });
-    return this.#within === 'call' ? types.bool : t;
+    return this.within === 'call' ? types.bool : t;
   }
 
   private notBool(e: PlanExpr, t: Type): void {
@@ -279,7 +279,7 @@ export class TypeChecker {
       case 'concat':
         return e.sql
           ? this.concatenated(e, self)
-          : this.#calls.size > 0
+          : this.calls.size > 0
             ? (this.both(e, self), unknownType)
             : this.operands(e, self, types.string, (of) =>
                 this.fault('expected type string', this.places.whole.get(of)),
@@ -329,7 +329,7 @@ export class TypeChecker {
         );
       case 'fstring':
         for (const p of e.parts) if (typeof p !== 'string') this.expr(p, self);
-        return this.#calls.size > 0 ? unknownType : types.string;
+        return this.calls.size > 0 ? unknownType : types.string;
       case 'subquery':
         return this.subquery(e, self);
       case 'apply': {
@@ -411,9 +411,9 @@ export class TypeChecker {
    * Where the fault of a field is told: at its name; within a call at the whole path, without the indexes at its end.
    */
   private placeOfField(e: PlanExpr): Span | undefined {
-    if (this.#within !== 'call')
+    if (this.within !== 'call')
       return (e.kind === 'field' ? this.places.name.get(e) : undefined) ?? this.places.whole.get(e);
-    if (this.#path) return this.#path;
+    if (this.path) return this.path;
     let end = e;
     while (end.kind === 'index') end = end.of;
     return this.places.whole.get(end);
@@ -421,10 +421,10 @@ export class TypeChecker {
 
   /** The type of what a field is taken from; `place` is told of what is wrong with a path. */
   private base(e: PlanExpr & { readonly kind: 'field' | 'index' }, self: Type, place: Span | undefined): Type {
-    const outer = this.#path;
-    this.#path = isPath(e) ? place : undefined;
+    const outer = this.path;
+    this.path = isPath(e) ? place : undefined;
     const of = this.expr(e.of, self);
-    this.#path = outer;
+    this.path = outer;
     return of;
   }
 
@@ -565,7 +565,7 @@ export class TypeChecker {
       if (e.operand) this.expr(when, self);
       else this.predicate(when, self);
     };
-    if (this.#calls.size > 0) {
+    if (this.calls.size > 0) {
       for (const b of e.branches) test(b.when);
       return [
         ...this.branches([...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])], self),
@@ -586,20 +586,20 @@ export class TypeChecker {
    * some.
    */
   private branches(list: readonly PlanExpr[], self: Type): readonly Type[] {
-    const report = this.#report;
+    const report = this.report;
     const faults: Parameters<Report>[] = [];
     let sound = false;
     const found = list.map((e) => {
       const before = faults.length;
       if (report)
-        this.#report = (...fault) => {
+        this.report = (...fault) => {
           faults.push(fault);
         };
       const t = this.expr(e, self);
       if (faults.length === before) sound = true;
       return t;
     });
-    this.#report = report;
+    this.report = report;
     if (report && !sound) for (const fault of faults) report(...fault);
     return found;
   }
@@ -632,19 +632,18 @@ export class TypeChecker {
   userCall(id: number, args: readonly Type[]): Type {
     const f = this.functions[id];
     const key = `${id} ${args.map((t) => t.id).join(' ')}`;
-    if (!f || this.#calls.has(key) || this.#calls.size >= callDepthMax || ++this.#callCount > callsMax)
-      return unknownType;
-    if (this.#report && this.#within === 'query') this.declaration(id, f);
-    const isTold = this.#within === 'call' && this.#nested.has(key);
-    if (this.#report && this.#within === 'call') this.#nested.add(key);
+    if (!f || this.calls.has(key) || this.calls.size >= callDepthMax || ++this.callCount > callsMax) return unknownType;
+    if (this.report && this.within === 'query') this.declaration(id, f);
+    const isTold = this.within === 'call' && this.nested.has(key);
+    if (this.report && this.within === 'call') this.nested.add(key);
     const row = recordType(f.parameters.map((name, i) => ({ name, type: args[i] ?? unknownType })));
     return isTold ? this.quietly(() => this.body(f, key, row, 'call')) : this.body(f, key, row, 'call');
   }
 
   /** A function as it is declared, behind those that it calls. */
   private declaration(id: number, f: PlanFunction): void {
-    if (this.#declared.has(id)) return;
-    this.#declared.add(id);
+    if (this.declared.has(id)) return;
+    this.declared.add(id);
     someExpr(f.body, (part) => {
       const called = part.kind === 'userCall' ? this.functions[part.id] : undefined;
       if (part.kind === 'userCall' && called) this.declaration(part.id, called);
@@ -654,18 +653,18 @@ export class TypeChecker {
   }
 
   private body(f: PlanFunction, key: string, row: Type, within: 'declaration' | 'call'): Type {
-    const outer = { within: this.#within, reported: this.#reported, path: this.#path };
-    this.#within = within;
-    this.#reported = new Set();
-    this.#path = undefined;
-    this.#calls.add(key);
+    const outer = { within: this.within, reported: this.reported, path: this.path };
+    this.within = within;
+    this.reported = new Set();
+    this.path = undefined;
+    this.calls.add(key);
     try {
       return this.expr(f.body, row);
     } finally {
-      this.#calls.delete(key);
-      this.#within = outer.within;
-      this.#reported = outer.reported;
-      this.#path = outer.path;
+      this.calls.delete(key);
+      this.within = outer.within;
+      this.reported = outer.reported;
+      this.path = outer.path;
     }
   }
 
@@ -683,10 +682,10 @@ export class TypeChecker {
       this.fault('map expression must be an array', this.places.whole.get(e));
       return unknownType;
     }
-    const prefix = this.#prefix;
-    this.#prefix = 'in functon called from map: ';
+    const prefix = this.prefix;
+    this.prefix = 'in functon called from map: ';
     const result = this.expr(e.body, recordType([{ name: e.parameter, type: element ?? unknownType }]));
-    this.#prefix = prefix;
+    this.prefix = prefix;
     const container = bare(of);
     return container.kind === 'array' ? arrayType(result) : container.kind === 'set' ? setType(result) : unknownType;
   }

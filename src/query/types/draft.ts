@@ -10,49 +10,49 @@ import { bare, fuseKnown } from './of.ts';
 
 /** A record type in the making. */
 export class RecordDraft {
-  readonly #fields = new Map<string, Type | RecordDraft>();
+  private readonly fields = new Map<string, Type | RecordDraft>();
   /** Fields that all records so far have; undefined before the first. */
-  #required: Set<string> | undefined;
+  private required: Set<string> | undefined;
 
   /** Adds the record that a path makes. */
   add(path: FieldPath, type: Type): void {
     const [name, ...rest] = path;
     if (name === undefined) return;
-    this.#require([name]);
-    const found = this.#fields.get(name);
+    this.require([name]);
+    const found = this.fields.get(name);
     if (rest.length === 0) {
-      this.#fields.set(name, found === undefined ? type : fuseKnown(typeOf(found), type));
+      this.fields.set(name, found === undefined ? type : fuseKnown(typeOf(found), type));
       return;
     }
     const inner = found instanceof RecordDraft ? found : draftOf(found);
     if (inner) {
       inner.add(rest, type);
-      this.#fields.set(name, inner);
+      this.fields.set(name, inner);
       return;
     }
     const made = new RecordDraft();
     made.add(rest, type);
-    this.#fields.set(name, fuseKnown(typeOf(found!), made.type()));
+    this.fields.set(name, fuseKnown(typeOf(found!), made.type()));
   }
 
   /** Adds a whole record. */
   fuse(record: RecordType): void {
-    this.#require(record.fields.filter((f) => !f.optional).map((f) => f.name));
+    this.require(record.fields.filter((f) => !f.optional).map((f) => f.name));
     for (const f of record.fields) {
-      const found = this.#fields.get(f.name);
-      this.#fields.set(f.name, found === undefined ? f.type : fuseKnown(typeOf(found), f.type));
+      const found = this.fields.get(f.name);
+      this.fields.set(f.name, found === undefined ? f.type : fuseKnown(typeOf(found), f.type));
     }
   }
 
   type(): RecordType {
     return recordType(
-      [...this.#fields].map(([name, f]) => ({ name, type: typeOf(f), optional: !this.#required?.has(name) })),
+      [...this.fields].map(([name, f]) => ({ name, type: typeOf(f), optional: !this.required?.has(name) })),
     );
   }
 
-  #require(names: readonly string[]): void {
-    const before = this.#required;
-    this.#required = new Set(before ? names.filter((name) => before.has(name)) : names);
+  private require(names: readonly string[]): void {
+    const before = this.required;
+    this.required = new Set(before ? names.filter((name) => before.has(name)) : names);
   }
 }
 

@@ -64,33 +64,33 @@ type Sorting = Omit<LoadSortOptions, 'keys' | 'order' | 'threshold' | 'memoryByt
 
 /** Keeps the faulty records of one load. */
 export class FaultKeeper {
-  readonly #rejects: Rejects | undefined;
-  readonly #rows: Batches | undefined;
-  readonly #sorter: LoadSorter | undefined;
-  readonly #first: FaultsTold['first'][number][] = [];
-  #count = 0;
+  private readonly rejects: Rejects | undefined;
+  private readonly rows: Batches | undefined;
+  private readonly sorter: LoadSorter | undefined;
+  private readonly first: FaultsTold['first'][number][] = [];
+  private count = 0;
 
   constructor(rejects: Rejects | undefined, sorting: () => Sorting) {
-    this.#rejects = rejects;
+    this.rejects = rejects;
     if (!rejects) return;
-    this.#rows = new Batches(batchRows);
-    this.#sorter = openSort({ ...sorting(), ...rejects.layout, memoryBytesMax: sortBytesMax });
+    this.rows = new Batches(batchRows);
+    this.sorter = openSort({ ...sorting(), ...rejects.layout, memoryBytesMax: sortBytesMax });
   }
 
   /** Takes one. */
   readonly take = ({ line, column, error, raw }: FaultyRecord): void => {
-    this.#count++;
-    if (this.#first.length < toldMax)
-      this.#first.push({
+    this.count++;
+    if (this.first.length < toldMax)
+      this.first.push({
         line,
         column,
         error: error.slice(0, errorCharactersMax),
         raw: raw.slice(0, rawBytesMax),
         bytes: raw.length,
       });
-    if (!this.#rows) return;
-    const { ms, pool, branch } = this.#rejects!;
-    const row = this.#rows.begin().record(rowShape);
+    if (!this.rows) return;
+    const { ms, pool, branch } = this.rejects!;
+    const row = this.rows.begin().record(rowShape);
     const [ts, poolName, branchName, lineNumber, columnNumber, text, bytes] = row.fields;
     ts!.number(types.time, BigInt(ms) * nanosPerMs);
     poolName!.text(pool);
@@ -100,24 +100,24 @@ export class FaultKeeper {
     text!.text(error);
     appendText(bytes!, raw, 0, raw.length);
     row.end();
-    this.#rows.end(raw.length + error.length);
+    this.rows.end(raw.length + error.length);
   };
 
   /** Awaited between batches: rows that have gathered go on. */
   async flush(): Promise<void> {
-    if (this.#rows && !this.#rows.isEmpty) await this.#sorter!.add(this.#rows.take());
+    if (this.rows && !this.rows.isEmpty) await this.sorter!.add(this.rows.take());
   }
 
   get told(): FaultsTold {
-    return { count: this.#count, first: this.#first };
+    return { count: this.count, first: this.first };
   }
   /** The rows as objects; none where no pool takes them. */
   async finish(): Promise<readonly ObjectMeta[]> {
-    if (!this.#sorter || this.#count === 0) return [];
+    if (!this.sorter || this.count === 0) return [];
     await this.flush();
-    return (await this.#sorter.finish()).objects;
+    return (await this.sorter.finish()).objects;
   }
   async abort(): Promise<void> {
-    await this.#sorter?.abort();
+    await this.sorter?.abort();
   }
 }

@@ -42,35 +42,35 @@ export class LoadPlan {
   readonly asOne = signal(false);
   /** Of the first file, as the service tells them: of files that are no text. */
   readonly seenFields = signal<readonly string[]>([]);
-  readonly #items: Signal<readonly Item[]>;
-  readonly #target: Signal<string>;
-  readonly #typedKey = signal<string | undefined>(undefined);
-  readonly #busy = signal(false);
-  readonly #started = signal(false);
-  #running: (() => void) | undefined;
+  private readonly itemsSignal: Signal<readonly Item[]>;
+  private readonly targetSignal: Signal<string>;
+  private readonly typedKey = signal<string | undefined>(undefined);
+  private readonly busySignal = signal(false);
+  private readonly startedSignal = signal(false);
+  private running: (() => void) | undefined;
 
   constructor({ pool, branch, files }: PlanStart) {
     const [first] = this.writable;
     this.isSettled = pool !== undefined;
     this.name = signal(files[0] ? poolNameOf(files[0].name) : '');
     this.branch = signal(branch ?? 'main');
-    this.#items = signal(files.map(itemOf));
-    this.#target = signal(pool?.id ?? (first && !this.mayMake ? first.id : ''));
+    this.itemsSignal = signal(files.map(itemOf));
+    this.targetSignal = signal(pool?.id ?? (first && !this.mayMake ? first.id : ''));
   }
 
   get items(): ReadonlySignal<readonly Item[]> {
-    return this.#items;
+    return this.itemsSignal;
   }
   /** Whether files are on their way. */
   get busy(): boolean {
-    return this.#busy.value;
+    return this.busySignal.value;
   }
   get started(): boolean {
-    return this.#started.value;
+    return this.startedSignal.value;
   }
   /** Whether all files are loaded. */
   get done(): boolean {
-    const items = this.#items.value;
+    const items = this.itemsSignal.value;
     return this.started && !this.busy && items.length > 0 && items.every(({ state }) => state === 'done');
   }
   /** Whether it can be started, or what is left of it. */
@@ -82,7 +82,7 @@ export class LoadPlan {
       isPlaced &&
       !this.busy &&
       this.unknown === undefined &&
-      this.#items.value.some(({ state }) => state === 'waiting' || state === 'failed' || state === 'cancelled')
+      this.itemsSignal.value.some(({ state }) => state === 'waiting' || state === 'failed' || state === 'cancelled')
     );
   }
 
@@ -95,7 +95,7 @@ export class LoadPlan {
   }
   /** Id of the pool that is loaded into; empty: one that is made for the files. */
   get target(): string {
-    return this.#target.value;
+    return this.targetSignal.value;
   }
   get isNew(): boolean {
     return this.target === '';
@@ -113,45 +113,47 @@ export class LoadPlan {
   }
   /** Of the new pool: as it was typed, else the likely one. */
   get key(): string {
-    return this.#typedKey.value ?? likelyKey(this.fields);
+    return this.typedKey.value ?? likelyKey(this.fields);
   }
   set key(text: string) {
-    this.#typedKey.value = text;
+    this.typedKey.value = text;
   }
   /** Of the first file, as far as they are known. */
   get fields(): readonly string[] {
-    const { facts } = this.#items.value[0] ?? {};
+    const { facts } = this.itemsSignal.value[0] ?? {};
     return facts === undefined || facts.fields.length > 0 ? (facts?.fields ?? []) : this.seenFields.value;
   }
 
   /** Whether a file begins like a JSON array and is read as one. */
   get hasArray(): boolean {
     return (
-      this.#items.value.some(({ facts }) => facts?.isArray) &&
+      this.itemsSignal.value.some(({ facts }) => facts?.isArray) &&
       (this.format.value === '' || this.format.value === 'json')
     );
   }
   /** Whether files are read as CSV. */
   get hasCsv(): boolean {
-    return this.format.value === 'csv' || this.#items.value.some(({ file }) => isCsv(this.format.value, file.name));
+    return (
+      this.format.value === 'csv' || this.itemsSignal.value.some(({ file }) => isCsv(this.format.value, file.name))
+    );
   }
 
   /** The first file that nobody has looked into. */
   get unknown(): File | undefined {
-    return this.#items.value.find(({ facts }) => facts === undefined)?.file;
+    return this.itemsSignal.value.find(({ facts }) => facts === undefined)?.file;
   }
   /** Finds out what a file seems to hold. */
   async look(file: File): Promise<void> {
     const facts = await lookInto(file).catch((): FileFacts => ({ gzip: false, isArray: false, fields: [] }));
-    this.#items.value = this.#items.value.map((item) => (item.file === file ? { ...item, facts } : item));
+    this.itemsSignal.value = this.itemsSignal.value.map((item) => (item.file === file ? { ...item, facts } : item));
   }
   /** The first file names the new pool, unless that has a name. */
   add(files: readonly File[]): void {
-    this.#items.value = [...this.#items.value, ...files.map(itemOf)];
+    this.itemsSignal.value = [...this.itemsSignal.value, ...files.map(itemOf)];
     if (this.name.value === '' && files[0]) this.name.value = poolNameOf(files[0].name);
   }
   leaveOut(index: number): void {
-    this.#items.value = this.#items.value.filter((_, at) => at !== index);
+    this.itemsSignal.value = this.itemsSignal.value.filter((_, at) => at !== index);
   }
   /** Says how CSV is read; an empty text says nothing. */
   sayCsv(name: string, text: string): void {
@@ -160,28 +162,28 @@ export class LoadPlan {
   }
   /** Chooses the pool by its id, and its main branch. */
   choose(target: string): void {
-    this.#target.value = target;
+    this.targetSignal.value = target;
     this.branch.value = 'main';
   }
 
   /** Loads the files that are not loaded yet; what goes wrong is told. */
   async submit(note: PlanNote): Promise<void> {
-    const options = this.#options(note);
-    this.#busy.value = true;
-    this.#started.value = true;
+    const options = this.options(note);
+    this.busySignal.value = true;
+    this.startedSignal.value = true;
     try {
-      const into = await this.#place();
+      const into = await this.place();
       use(into.pool);
-      const items = this.#items;
+      const items = this.itemsSignal;
       for (let index = 0; index < items.value.length; index++) {
         const item = items.value[index]!;
         if (item.state !== 'done')
           await loadFile(item, into, options, {
             update: (change) => {
-              this.#update(index, change);
+              this.update(index, change);
             },
             running: (cancel) => {
-              this.#running = cancel;
+              this.running = cancel;
             },
           });
       }
@@ -191,19 +193,19 @@ export class LoadPlan {
     } catch (error) {
       tell(faultText(error), true);
     } finally {
-      this.#busy.value = false;
+      this.busySignal.value = false;
     }
   }
   /** Cancels the file that is on its way. */
   cancel(): void {
-    this.#running?.();
+    this.running?.();
   }
   /** The load of the first file as a line for a shell. */
   line({ headers, ...note }: PlanNote & { readonly headers: Readonly<Record<string, string>> }): string {
     return loadLine(
-      this.#items.value[0],
+      this.itemsSignal.value[0],
       { pool: this.pool, branch: this.branch.value, name: this.name.value, key: this.key, order: this.order.value },
-      { ...this.#options(note), headers },
+      { ...this.options(note), headers },
     );
   }
 
@@ -217,11 +219,11 @@ export class LoadPlan {
       asElements: this.hasArray && !this.asOne.value,
     };
   }
-  #options({ author, message }: PlanNote): LoadOptions {
+  private options({ author, message }: PlanNote): LoadOptions {
     return { ...this.reading, author, message };
   }
   /** Where the files go; a new pool is made first. */
-  async #place(): Promise<{ readonly pool: PoolInfo; readonly branch: string }> {
+  private async place(): Promise<{ readonly pool: PoolInfo; readonly branch: string }> {
     if (!this.isNew) return { pool: this.pool!, branch: this.branch.value };
     const name = this.name.value;
     await client.createPool(name, layoutOf(keysOf(this.key), this.order.value));
@@ -230,8 +232,8 @@ export class LoadPlan {
     this.choose(pool.id);
     return { pool, branch: 'main' };
   }
-  #update(index: number, change: Partial<Item>): void {
-    this.#items.value = this.#items.value.map((item, i) => (i === index ? { ...item, ...change } : item));
+  private update(index: number, change: Partial<Item>): void {
+    this.itemsSignal.value = this.itemsSignal.value.map((item, i) => (i === index ? { ...item, ...change } : item));
   }
 }
 

@@ -39,27 +39,30 @@ export const fieldsIn = (type: Type): readonly FieldInfo[] => {
 
 /** The fields of sources, each kept for a minute. */
 export class FieldCache {
-  readonly #client: Lake;
-  readonly #known = new Map<string, { readonly until: number; readonly fields: Promise<readonly FieldInfo[]> }>();
+  private readonly client: Lake;
+  private readonly known = new Map<
+    string,
+    { readonly until: number; readonly fields: Promise<readonly FieldInfo[]> }
+  >();
   constructor(client: Lake) {
-    this.#client = client;
+    this.client = client;
   }
 
   of({ pool, branch }: Source): Promise<readonly FieldInfo[]> {
     const source = `${poolText(pool)}${branch === undefined ? '' : `@${poolText(branch)}`}`;
-    const known = this.#known.get(source);
+    const known = this.known.get(source);
     const now = Date.now();
     if (known && known.until > now) return known.fields;
-    const fields = this.#ask(source).catch((error: unknown) => {
+    const fields = this.ask(source).catch((error: unknown) => {
       // A pool that is not there has no fields; a service that is not there is asked again.
-      if (!(error instanceof LakeFailure)) this.#known.delete(source);
+      if (!(error instanceof LakeFailure)) this.known.delete(source);
       return [];
     });
-    this.#known.set(source, { until: now + keepMs, fields });
+    this.known.set(source, { until: now + keepMs, fields });
     return fields;
   }
-  async #ask(source: string): Promise<readonly FieldInfo[]> {
-    const type = await this.#client.query(`from ${source} | head ${sampleRows} | aggregate fuse(this)`).first();
+  private async ask(source: string): Promise<readonly FieldInfo[]> {
+    const type = await this.client.query(`from ${source} | head ${sampleRows} | aggregate fuse(this)`).first();
     return type instanceof TypeValue ? fieldsIn(type.type) : [];
   }
 }

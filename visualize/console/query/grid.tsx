@@ -288,134 +288,133 @@ interface DrawnRow {
 
 /** The rows in the document. */
 class GridBody {
-  readonly #table: Table;
-  readonly #places: Places;
-  readonly #onSpan: (first: number, end: number) => void;
-  readonly #scroller: Scroller;
-  readonly #drawn = new WeakMap<HTMLElement, DrawnRow>();
-  readonly #stops: (() => void)[] = [];
-  readonly #observer: ResizeObserver;
-  #size = { width: 0, height: 0 };
-  #offsets: readonly number[] = [];
-  #first = 0;
-  #end = 0;
-  readonly #rem = remOf();
+  private readonly table: Table;
+  private readonly places: Places;
+  private readonly onSpan: (first: number, end: number) => void;
+  private readonly scroller: Scroller;
+  private readonly drawn = new WeakMap<HTMLElement, DrawnRow>();
+  private readonly stops: (() => void)[] = [];
+  private readonly observer: ResizeObserver;
+  private size = { width: 0, height: 0 };
+  private offsets: readonly number[] = [];
+  private first = 0;
+  private end = 0;
+  private readonly rem = remOf();
 
   constructor(table: Table, places: Places, onSpan: (first: number, end: number) => void) {
-    this.#table = table;
-    this.#onSpan = onSpan;
-    this.#places = places;
+    this.table = table;
+    this.onSpan = onSpan;
+    this.places = places;
     const { box, space, rows } = places;
-    this.#scroller = new Scroller({
+    this.scroller = new Scroller({
       box,
       space,
       rows,
-      rowHeight: Math.round(rowRem * this.#rem),
-      headHeight: () => Math.round(headRem * this.#rem),
-      make: () => this.#make(),
+      rowHeight: Math.round(rowRem * this.rem),
+      headHeight: () => Math.round(headRem * this.rem),
+      make: () => this.make(),
       fill: (element, row) => {
-        this.#fill(element, row);
+        this.fill(element, row);
       },
       onDrawn: () => {
-        this.#point();
+        this.point();
       },
     });
-    box.addEventListener('scroll', this.#across, { passive: true });
-    this.#observer = new ResizeObserver(this.#resized);
-    this.#observer.observe(box);
-    this.#stops.push(
+    box.addEventListener('scroll', this.across, { passive: true });
+    this.observer = new ResizeObserver(this.resized);
+    this.observer.observe(box);
+    this.stops.push(
       effect(() => {
-        this.#scroller.setCount(this.#table.rowCount.value);
+        this.scroller.setCount(this.table.rowCount.value);
       }),
       effect(() => {
-        this.#table.order.value;
-        this.#offsets = offsetsOf(this.#table);
-        this.#spanColumns();
-        this.#scroller.refresh();
+        this.table.order.value;
+        this.offsets = offsetsOf(this.table);
+        this.spanColumns();
+        this.scroller.refresh();
       }),
       effect(() => {
-        const { row, column } = this.#table.active.value;
-        if (row >= 0) this.#scroller.reveal(row);
-        this.#revealColumn(column);
-        this.#scroller.refresh();
+        const { row, column } = this.table.active.value;
+        if (row >= 0) this.scroller.reveal(row);
+        this.revealColumn(column);
+        this.scroller.refresh();
       }),
     );
   }
   close(): void {
-    for (const stop of this.#stops) stop();
-    this.#observer.disconnect();
-    this.#places.box.removeEventListener('scroll', this.#across);
-    this.#scroller.close();
-    this.#places.rows.replaceChildren();
+    for (const stop of this.stops) stop();
+    this.observer.disconnect();
+    this.places.box.removeEventListener('scroll', this.across);
+    this.scroller.close();
+    this.places.rows.replaceChildren();
   }
   get pageRows(): number {
-    return this.#scroller.pageRows;
+    return this.scroller.pageRows;
   }
 
   /** Tells which cell is the active one, while it is in the document. */
-  #point(): void {
-    const { row, column } = this.#table.active.peek();
+  private point(): void {
+    const { row, column } = this.table.active.peek();
     const id = row < 0 ? `title-${column}` : `cell-${row}-${column}`;
-    const { box } = this.#places;
-    if (row >= 0 && !this.#scroller?.element(row)?.querySelector(`#${id}`))
-      box.removeAttribute('aria-activedescendant');
+    const { box } = this.places;
+    if (row >= 0 && !this.scroller?.element(row)?.querySelector(`#${id}`)) box.removeAttribute('aria-activedescendant');
     else if (box.getAttribute('aria-activedescendant') !== id) box.setAttribute('aria-activedescendant', id);
   }
   /** Which columns are in sight. */
-  #spanColumns(): boolean {
-    const { box } = this.#places;
-    const left = box.scrollLeft / this.#rem;
-    const right = left + box.clientWidth / this.#rem;
-    const count = this.#offsets.length - 1;
-    const offsets = this.#offsets;
+  private spanColumns(): boolean {
+    const { box } = this.places;
+    const left = box.scrollLeft / this.rem;
+    const right = left + box.clientWidth / this.rem;
+    const count = this.offsets.length - 1;
+    const offsets = this.offsets;
     let first = 0;
     let end = count;
     while (first < count && offsets[first + 1] < left) first++;
     while (end > first && offsets[end - 1] > right) end--;
-    const isNew = first !== this.#first || end !== this.#end;
-    this.#first = first;
-    this.#end = end;
-    if (isNew) this.#onSpan(first, end);
+    const isNew = first !== this.first || end !== this.end;
+    this.first = first;
+    this.end = end;
+    if (isNew) this.onSpan(first, end);
     return isNew;
   }
-  readonly #across = (): void => {
-    if (this.#spanColumns()) this.#scroller.refresh();
+  private readonly across = (): void => {
+    if (this.spanColumns()) this.scroller.refresh();
   };
   /** What takes room from the table, such as the pane of a row, leaves the active cell in sight. */
-  readonly #resized = (): void => {
-    const { width, height } = this.#size;
-    const { box } = this.#places;
-    this.#size = { width: box.clientWidth, height: this.#scroller.viewHeight };
-    const { row, column } = this.#table.active.peek();
-    const left = (this.#offsets[column - 1] ?? 0) * this.#rem;
-    if (row < 0 || !this.#scroller.isInSight(row, height) || left > box.scrollLeft + width) return;
-    this.#scroller.reveal(row);
-    this.#revealColumn(column);
-    this.#scroller.refresh();
+  private readonly resized = (): void => {
+    const { width, height } = this.size;
+    const { box } = this.places;
+    this.size = { width: box.clientWidth, height: this.scroller.viewHeight };
+    const { row, column } = this.table.active.peek();
+    const left = (this.offsets[column - 1] ?? 0) * this.rem;
+    if (row < 0 || !this.scroller.isInSight(row, height) || left > box.scrollLeft + width) return;
+    this.scroller.reveal(row);
+    this.revealColumn(column);
+    this.scroller.refresh();
   };
-  #revealColumn(column: number): void {
-    const { box } = this.#places;
-    if (column === 0 || column >= this.#offsets.length) return;
-    const pinned = this.#table.pinned.peek() === undefined ? 0 : this.#table.widthOf(this.#table.columns.peek()[0]);
-    const left = this.#offsets[column - 1] * this.#rem;
-    const right = this.#offsets[column] * this.#rem;
-    const fixed = (numberRem + pinned) * this.#rem;
+  private revealColumn(column: number): void {
+    const { box } = this.places;
+    if (column === 0 || column >= this.offsets.length) return;
+    const pinned = this.table.pinned.peek() === undefined ? 0 : this.table.widthOf(this.table.columns.peek()[0]);
+    const left = this.offsets[column - 1] * this.rem;
+    const right = this.offsets[column] * this.rem;
+    const fixed = (numberRem + pinned) * this.rem;
     if (column === 1 && pinned > 0) return;
     if (left - fixed < box.scrollLeft) box.scrollLeft = left - fixed;
     else if (right > box.scrollLeft + box.clientWidth) box.scrollLeft = Math.min(right - box.clientWidth, left - fixed);
-    this.#spanColumns();
+    this.spanColumns();
   }
 
-  #make(): HTMLElement {
+  private make(): HTMLElement {
     const element = document.createElement('div');
     element.className = 'grid-row';
     element.setAttribute('role', 'row');
-    this.#drawn.set(element, { cells: [] });
+    this.drawn.set(element, { cells: [] });
     element.addEventListener('click', (event) => {
       const row = Number(element.dataset['row']);
       const cell = (event.target as HTMLElement).closest<HTMLElement>('[data-column]');
       const column = Number(cell?.dataset['column'] ?? 0);
-      const { active, paneOpen } = this.#table;
+      const { active, paneOpen } = this.table;
       // A second click on the number of a row, or a double one on a cell, opens its value.
       if (column === 0 || event.detail === 2) paneOpen.value = true;
       active.value = { row, column };
@@ -423,11 +422,11 @@ class GridBody {
     return element;
   }
 
-  #fill(element: HTMLElement, row: number): void {
-    const table = this.#table;
+  private fill(element: HTMLElement, row: number): void {
+    const table = this.table;
     const columns = table.columns.peek();
     const active = table.active.peek();
-    const { cells } = this.#drawn.get(element)!;
+    const { cells } = this.drawn.get(element)!;
     const value = table.cell(row);
     element.dataset['row'] = String(row);
     element.setAttribute('aria-rowindex', String(row + 2));
@@ -442,8 +441,8 @@ class GridBody {
       const isPinned = column === 1 && table.pinned.peek() !== undefined;
       const key = `${look} ${column} ${isActive ? 1 : 0} ${isPinned ? 1 : 0} ${text}`;
       cell.id = `cell-${row}-${column}`;
-      const left = column === 0 ? 0 : isPinned ? numberRem : this.#offsets[column - 1];
-      const width = column === 0 ? numberRem : this.#offsets[column] - this.#offsets[column - 1];
+      const left = column === 0 ? 0 : isPinned ? numberRem : this.offsets[column - 1];
+      const width = column === 0 ? numberRem : this.offsets[column] - this.offsets[column - 1];
       const place = `${left}rem`;
       const wide = `${width}rem`;
       if (cell.style.left !== place) cell.style.left = place;
@@ -460,13 +459,13 @@ class GridBody {
     };
     put(0, String(table.rowAt(row) + 1), 'row-number', '');
     const isPinned = table.pinned.peek() !== undefined;
-    const from = isPinned ? Math.max(1, this.#first) : this.#first;
-    if (isPinned) this.#putCell(put, 1, columns[0], value);
-    for (let i = from; i < Math.min(this.#end, columns.length); i++) this.#putCell(put, i + 1, columns[i], value);
+    const from = isPinned ? Math.max(1, this.first) : this.first;
+    if (isPinned) this.putCell(put, 1, columns[0], value);
+    for (let i = from; i < Math.min(this.end, columns.length); i++) this.putCell(put, i + 1, columns[i], value);
     for (; cells.length > at; ) cells.pop()!.element.remove();
   }
   /** What a look says is also said in words. */
-  #putCell(
+  private putCell(
     put: (column: number, text: string, look: string, title: string) => void,
     at: number,
     column: Column,

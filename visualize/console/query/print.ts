@@ -127,24 +127,24 @@ type Container = Extract<Type, { readonly kind: 'array' | 'set' | 'map' }>;
 
 class Printer {
   readonly pieces: Piece[] = [];
-  readonly #names: Names = new Map();
-  #left: number;
+  private readonly names: Names = new Map();
+  private left: number;
   constructor(charactersMax: number) {
-    this.#left = charactersMax;
+    this.left = charactersMax;
   }
 
   get full(): boolean {
-    return this.#left <= 0;
+    return this.left <= 0;
   }
-  #add(text: string, tone: Tone = 'mark'): void {
+  private add(text: string, tone: Tone = 'mark'): void {
     if (this.full) return;
-    this.pieces.push({ text: text.length > this.#left ? `${text.slice(0, this.#left)}…` : text, tone });
-    this.#left -= text.length;
+    this.pieces.push({ text: text.length > this.left ? `${text.slice(0, this.left)}…` : text, tone });
+    this.left -= text.length;
   }
-  #decorate(type: Type): void {
-    const isDefinition = type.kind === 'named' && this.#names.get(type.name) !== type && type.type.kind !== 'union';
-    const text = supType(type, this.#names, true);
-    this.#add(type.kind === 'union' || isDefinition ? `::(${text})` : `::${text}`, 'type');
+  private decorate(type: Type): void {
+    const isDefinition = type.kind === 'named' && this.names.get(type.name) !== type && type.type.kind !== 'union';
+    const text = supType(type, this.names, true);
+    this.add(type.kind === 'union' || isDefinition ? `::(${text})` : `::${text}`, 'type');
   }
 
   /** The value with all decorators that it needs at its place. */
@@ -152,18 +152,18 @@ class Printer {
     const { type } = cell;
     switch (type.kind) {
       case 'primitive':
-        this.#bare(cell, place);
-        if (!implied.has(type.name) && !place.known) this.#add(`::${type.name}`, 'type');
+        this.bare(cell, place);
+        if (!implied.has(type.name) && !place.known) this.add(`::${type.name}`, 'type');
         return;
       case 'record':
       case 'error':
-        return this.#bare(cell, place);
+        return this.bare(cell, place);
       case 'array':
       case 'set':
       case 'map':
-        this.#bare(cell, place);
+        this.bare(cell, place);
         if (!place.known && needsDecorator(type, cell, place.nested)) {
-          this.#decorate(type);
+          this.decorate(type);
           // An empty map of unions inside of another value says its type twice, as the service does.
           if (
             place.nested &&
@@ -171,118 +171,118 @@ class Printer {
             (under(type.key).kind === 'union' || under(type.value).kind === 'union') &&
             partsOf(cell).length === 0
           )
-            this.#decorate(type);
+            this.decorate(type);
         }
         return;
       case 'enum':
-        this.#bare(cell, place);
-        if (!place.known) this.#decorate(type);
+        this.bare(cell, place);
+        if (!place.known) this.decorate(type);
         return;
       case 'union':
         this.value(memberOf(cell), { nested: true });
-        return this.#decorate(type);
+        return this.decorate(type);
       case 'named':
-        return this.#named(cell, type, place);
+        return this.named(cell, type, place);
     }
   }
 
-  #named(cell: Cell, type: Extract<Type, { readonly kind: 'named' }>, place: Place): void {
+  private named(cell: Cell, type: Extract<Type, { readonly kind: 'named' }>, place: Place): void {
     const inner: Cell = { type: type.type, json: cell.json, table: cell.table };
     if (place.known)
-      return type.type.kind === 'union' ? this.value(inner, { nested: place.nested }) : this.#bare(inner, place);
-    if (this.#names.get(type.name) === type) {
-      this.#body(inner, { ...place, known: true });
-      return this.#add(`::${reference(type.name, definedName(type.name))}`, 'type');
+      return type.type.kind === 'union' ? this.value(inner, { nested: place.nested }) : this.bare(inner, place);
+    if (this.names.get(type.name) === type) {
+      this.body(inner, { ...place, known: true });
+      return this.add(`::${reference(type.name, definedName(type.name))}`, 'type');
     }
     if (!selfDescribing(inner, place.nested)) {
-      this.#body(inner, place);
-      return this.#decorate(type);
+      this.body(inner, place);
+      return this.decorate(type);
     }
     this.value(inner, place);
-    this.#names.set(type.name, type);
-    return this.#add(`::=${definedName(type.name)}`, 'type');
+    this.names.set(type.name, type);
+    return this.add(`::=${definedName(type.name)}`, 'type');
   }
-  #body(cell: Cell, place: Place): void {
+  private body(cell: Cell, place: Place): void {
     if (cell.type.kind === 'union') this.value(memberOf(cell), { nested: true });
-    else this.#bare(cell, place);
+    else this.bare(cell, place);
   }
 
   /** Without the decorator of the value itself. */
-  #bare(cell: Cell, place: Place): void {
+  private bare(cell: Cell, place: Place): void {
     const { type, json, table } = cell;
     const at: Place = { nested: true, known: place.known ?? false };
     switch (type.kind) {
       case 'primitive':
-        if (json === null) return this.#add('null', 'null');
-        if (type.name === 'type') return this.#type(table.read(json));
+        if (json === null) return this.add('null', 'null');
+        if (type.name === 'type') return this.type(table.read(json));
         // SUP knows no -0.
-        return this.#add(
+        return this.add(
           type.name === 'string' ? quoted(String(json)) : json === '-0.' ? '0.' : String(json),
           toneOf(type),
         );
       case 'enum':
-        return this.#add(quoted(bareText(cell)), 'string');
+        return this.add(quoted(bareText(cell)), 'string');
       case 'named':
-        return this.#bare({ type: type.type, json, table }, place);
+        return this.bare({ type: type.type, json, table }, place);
       case 'union':
         return this.value(memberOf(cell), { nested: true });
       case 'error':
-        this.#add('error(', 'error');
+        this.add('error(', 'error');
         this.value({ type: type.type, json, table }, { ...place, nested: true });
-        return this.#add(')', 'error');
+        return this.add(')', 'error');
       case 'record':
-        return this.#list('{', '}', partsOf(cell), ({ field, cell: value }) => {
-          this.#add(nameText(field!.name), 'name');
-          this.#add(field!.optional ? '?:' : ':');
+        return this.list('{', '}', partsOf(cell), ({ field, cell: value }) => {
+          this.add(nameText(field!.name), 'name');
+          this.add(field!.optional ? '?:' : ':');
           if (value) return this.value(value, at);
-          this.#add('_', 'null');
-          return this.#decorate(field!.type);
+          this.add('_', 'null');
+          return this.decorate(field!.type);
         });
       case 'array':
-        return this.#list('[', ']', partsOf(cell), ({ cell: value }) => {
-          this.#element(value!, at);
+        return this.list('[', ']', partsOf(cell), ({ cell: value }) => {
+          this.element(value!, at);
         });
       case 'set':
-        return this.#list('|[', ']|', partsOf(cell), ({ cell: value }) => {
-          this.#element(value!, at);
+        return this.list('|[', ']|', partsOf(cell), ({ cell: value }) => {
+          this.element(value!, at);
         });
       case 'map':
-        return this.#list('|{', '}|', partsOf(cell), ({ key, cell: value }) => {
+        return this.list('|{', '}|', partsOf(cell), ({ key, cell: value }) => {
           const from = this.pieces.length;
-          this.#element(key!, at);
+          this.element(key!, at);
           const text = textOf(this.pieces.slice(from));
           const probe = new Printer(probeCharacters);
-          probe.#element(value!, at);
+          probe.element(value!, at);
           // The colon behind an IPv6 address would be read as part of it, and hex digits before an address as its
           // beginning.
           const apart =
             /^[0-9a-fA-F:.]*$/.test(text) && (text.includes(':') || /^[0-9a-fA-F]*:/.test(textOf(probe.pieces)));
-          this.#add(apart ? ' :' : ':');
-          this.#element(value!, at);
+          this.add(apart ? ' :' : ':');
+          this.element(value!, at);
         });
     }
   }
-  #list(begin: string, end: string, parts: readonly Part[], print: (part: Part) => void): void {
-    this.#add(begin);
+  private list(begin: string, end: string, parts: readonly Part[], print: (part: Part) => void): void {
+    this.add(begin);
     for (let i = 0; i < parts.length && !this.full; i++) {
-      if (i > 0) this.#add(',');
+      if (i > 0) this.add(',');
       print(parts[i]);
     }
-    this.#add(end);
+    this.add(end);
   }
   /** Of a union only the member is told. */
-  #element(cell: Cell, at: Place): void {
+  private element(cell: Cell, at: Place): void {
     if (under(cell.type).kind === 'union') this.value(memberOf({ ...cell, type: under(cell.type) }), { nested: true });
     else this.value(cell, at);
   }
   /**
    * Names are defined again within a type; what they meant before is forgotten where they mean something else there.
    */
-  #type(type: Type): void {
+  private type(type: Type): void {
     const names: Names = new Map();
     const text = supType(type, names);
-    for (const [name, meaning] of names) if (this.#names.get(name) !== meaning) this.#names.delete(name);
-    this.#add(`<${text}>`, 'type');
+    for (const [name, meaning] of names) if (this.names.get(name) !== meaning) this.names.delete(name);
+    this.add(`<${text}>`, 'type');
   }
 }
 

@@ -30,24 +30,24 @@ export class Question {
   readonly text: Signal<string>;
   readonly faults = signal<readonly TextFault[]>([]);
   editor: EditorHandle | undefined;
-  readonly #table = signal<Table | undefined>(undefined);
-  readonly #onRun: (run: Asked) => void;
+  private readonly tableSignal = signal<Table | undefined>(undefined);
+  private readonly onRun: (run: Asked) => void;
 
   constructor({ client, text, onRun }: QuestionOptions) {
     this.client = client;
     this.first = text;
     this.text = signal(text);
-    this.#onRun = onRun;
+    this.onRun = onRun;
   }
 
   /** Of the last run; undefined before the first. */
   get table(): ReadonlySignal<Table | undefined> {
-    return this.#table;
+    return this.tableSignal;
   }
 
   /** Whether the rows that are there are of an earlier text. */
   get isOutdated(): boolean {
-    const { value } = this.#table;
+    const { value } = this.tableSignal;
     return value !== undefined && !sameTexts(value.run.text, this.text.value);
   }
 
@@ -56,14 +56,14 @@ export class Question {
     const asked = this.text.peek();
     if (asked.trim() === '') return;
     this.cancel();
-    const before = this.#table.peek();
+    const before = this.tableSignal.peek();
     const next = new Table(new Run(this.client, asked, rowsMax.peek()));
     if (before) next.keep(before);
-    this.#table.value = next;
-    this.#onRun({ text: asked, isNew });
+    this.tableSignal.value = next;
+    this.onRun({ text: asked, isNew });
   }
   cancel(): void {
-    this.#table.peek()?.run.cancel();
+    this.tableSignal.peek()?.run.cancel();
   }
 
   /** Runs this text in place of the other. */
@@ -80,7 +80,7 @@ export class Question {
     if (runs) this.run({ isNew: false });
     else if (text.trim() === '') {
       this.cancel();
-      this.#table.value = undefined;
+      this.tableSignal.value = undefined;
     }
   }
   /** Runs it for a span of a field: literals as the query writes them. */

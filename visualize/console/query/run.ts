@@ -38,23 +38,23 @@ export class Run {
   firstMs: number | undefined;
   totalMs: number | undefined;
   stats: RunStats | undefined;
-  #rowsMax: number;
-  readonly #rowsStep: number;
-  readonly #client: Lake;
-  readonly #query: Query;
-  #resume: (() => void) | undefined;
-  #paintedAt = 0;
+  private rowsMax: number;
+  private readonly rowsStep: number;
+  private readonly client: Lake;
+  private readonly query: Query;
+  private resume: (() => void) | undefined;
+  private paintedAt = 0;
   /** Its channels have ended: statistics that come now are the last message. */
-  #ended = false;
-  #complete = false;
+  private ended = false;
+  private complete = false;
 
   constructor(client: Lake, text: string, rowsMax: number) {
     this.text = text;
-    this.#client = client;
-    this.#rowsMax = this.#rowsStep = rowsMax;
-    this.#query = client.query(text, { requestId: this.requestId });
-    void this.#go();
-    void this.#watch();
+    this.client = client;
+    this.rowsMax = this.rowsStep = rowsMax;
+    this.query = client.query(text, { requestId: this.requestId });
+    void this.go();
+    void this.watch();
   }
 
   get running(): boolean {
@@ -64,73 +64,73 @@ export class Run {
   /** Ends it here and in the service. */
   cancel(): void {
     if (!this.running) return;
-    this.#end('cancelled');
-    this.#query.cancel();
-    this.#resume?.();
+    this.end('cancelled');
+    this.query.cancel();
+    this.resume?.();
     // The service sees that its reader is gone; this ends a query that has sent nothing yet at once.
-    this.#client.cancelQuery(this.requestId).catch(() => undefined);
+    this.client.cancelQuery(this.requestId).catch(() => undefined);
   }
   /** Keeps as many rows again. */
   more(): void {
     if (this.state.value !== 'full') return;
-    this.#rowsMax += this.#rowsStep;
+    this.rowsMax += this.rowsStep;
     this.state.value = 'running';
-    this.#resume?.();
+    this.resume?.();
   }
 
-  async #go(): Promise<void> {
+  private async go(): Promise<void> {
     try {
-      const reader = (await this.#query.bytes('jsup', { control: true })).getReader();
+      const reader = (await this.query.bytes('jsup', { control: true })).getReader();
       let turnEnds = performance.now() + turnMs;
       for (;;) {
         // A piece beyond the limit is kept: whether there is more shows in it.
-        if (this.store.count > this.#rowsMax) {
+        if (this.store.count > this.rowsMax) {
           this.state.value = 'full';
-          this.#paint();
+          this.paint();
           await new Promise<void>((resolve) => {
-            this.#resume = resolve;
+            this.resume = resolve;
           });
         }
         const { done, value } = await reader.read();
         if (this.state.value === 'cancelled') return;
         if (done) break;
-        for (const control of this.store.append(value)) this.#take(control);
+        for (const control of this.store.append(value)) this.take(control);
         const now = performance.now();
         if (this.firstMs === undefined && this.store.count > 0) this.firstMs = now - this.startedAt;
-        if (this.#paintedAt === 0 ? this.store.count > 0 : now - this.#paintedAt > paintEveryMs) this.#paint();
+        if (this.paintedAt === 0 ? this.store.count > 0 : now - this.paintedAt > paintEveryMs) this.paint();
         if (now > turnEnds) {
           await turn();
           turnEnds = performance.now() + turnMs;
         }
       }
-      if (!this.fault.value && !this.#complete)
+      if (!this.fault.value && !this.complete)
         this.fault.value = new Error('The connection was lost before the query had ended.');
-      this.#end(this.fault.value ? 'failed' : 'done');
+      this.end(this.fault.value ? 'failed' : 'done');
     } catch (error) {
       if (this.state.value === 'cancelled') return;
       this.fault.value = error instanceof Error ? error : new Error(String(error));
-      this.#end('failed');
+      this.end('failed');
     }
   }
 
-  #take({ name, value }: Control): void {
+  private take({ name, value }: Control): void {
     if (name === 'QueryError') this.fault.value = new LakeFailure(String(value['error']), { status: 200 });
     else if (name === 'QueryWarning')
       this.warnings.value = [...this.warnings.value, String(value['warning'])].slice(-20);
-    else if (name === 'QueryChannelEnd') this.#ended = true;
+    else if (name === 'QueryChannelEnd') this.ended = true;
     else if (name === 'QueryStats') {
       this.stats = { recordsRead: Number(value['records_read']), bytesRead: Number(value['bytes_read']) };
-      this.#complete = this.#ended;
+      this.complete = this.ended;
     }
   }
 
   /** Asks how far it is, once it has lasted a while. */
-  async #watch(): Promise<void> {
+  private async watch(): Promise<void> {
     await pause(progressAfterMs);
     while (this.running) {
       if (this.state.value === 'running') {
         try {
-          const progress = await this.#client.queryProgress(this.requestId);
+          const progress = await this.client.queryProgress(this.requestId);
           if (this.running) this.progress.value = progress;
         } catch {
           // It has just ended, or waits to begin.
@@ -140,13 +140,13 @@ export class Run {
     }
   }
 
-  #end(state: RunState): void {
+  private end(state: RunState): void {
     this.totalMs = performance.now() - this.startedAt;
     this.state.value = state;
-    this.#paint();
+    this.paint();
   }
-  #paint(): void {
-    this.#paintedAt = performance.now();
+  private paint(): void {
+    this.paintedAt = performance.now();
     this.version.value++;
   }
 }

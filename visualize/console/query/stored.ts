@@ -61,26 +61,26 @@ const writeText = (key: string, text: string): boolean => {
 /** A list in the storage, which other pages change too. */
 class StoredList<T> {
   readonly list: Signal<readonly T[]>;
-  readonly #read: () => readonly T[];
-  readonly #key: string;
+  private readonly read: () => readonly T[];
+  private readonly key: string;
   /** What this page wrote last is not in the storage. */
-  #unwritten = false;
+  private unwritten = false;
 
   constructor(key: string, is: (x: Partial<T>) => x is T & Partial<T>) {
-    this.#key = key;
-    this.#read = () => read(key, is);
-    this.list = signal(this.#read());
+    this.key = key;
+    this.read = () => read(key, is);
+    this.list = signal(this.read());
   }
 
   /** The list as it stands now: another page may have changed it since this one read it. */
   latest(): readonly T[] {
-    return this.#unwritten ? this.list.peek() : this.#read();
+    return this.unwritten ? this.list.peek() : this.read();
   }
   /** Whether the list is in the storage now. */
   set(list: readonly T[]): boolean {
     this.list.value = list;
-    this.#unwritten = !write(this.#key, list);
-    return !this.#unwritten;
+    this.unwritten = !write(this.key, list);
+    return !this.unwritten;
   }
 }
 const pastQueries = new StoredList<PastQuery>(pastKey, isPast);

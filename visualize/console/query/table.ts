@@ -38,7 +38,7 @@ export class Table {
   readonly active = signal<{ readonly row: number; readonly column: number }>({ row: 0, column: 0 });
   /** Whether the pane with the active row's value is open. */
   readonly paneOpen = signal(false);
-  readonly #cells = new Map<number, Cell>();
+  private readonly cells = new Map<number, Cell>();
 
   constructor(run: Run) {
     this.run = run;
@@ -57,10 +57,10 @@ export class Table {
 
   /** All columns, the pinned one first. */
   readonly allColumns = computed(() => {
-    this.#typeCount.value;
+    this.typeCount.value;
     const all = columnsOf(
       this.run.store.types.slice(0, typesShownMax).map(({ type }) => type),
-      { unfolded: this.unfolded.value, byType: this.byType.value, lengthOf: (path) => this.#lengthAt(path) },
+      { unfolded: this.unfolded.value, byType: this.byType.value, lengthOf: (path) => this.lengthAt(path) },
     );
     const pin = this.pinned.value;
     const first = all.find(({ key }) => key === pin);
@@ -72,7 +72,7 @@ export class Table {
     const { store } = this.run;
     const sorting = this.sorting.value;
     const channel = this.channel.value;
-    const rows = channel === undefined ? undefined : this.#rowsOf(channel, this.run.version.value);
+    const rows = channel === undefined ? undefined : this.rowsOf(channel, this.run.version.value);
     const column = sorting && this.allColumns.value.find(({ key }) => key === sorting.key);
     if (!column || !this.sortable.value) return rows;
     return sortedRows(
@@ -87,21 +87,21 @@ export class Table {
   readonly sortable = computed(
     () => this.run.state.value !== 'running' && this.run.version.value >= 0 && this.run.store.count <= sortRowsMax,
   );
-  readonly #typeCount = computed(() => (this.run.version.value, this.run.store.types.length));
+  private readonly typeCount = computed(() => (this.run.version.value, this.run.store.types.length));
 
   /** Position among the answer's rows. */
   rowAt(index: number): number {
     return this.order.value?.[index] ?? index;
   }
   cell(index: number): Cell {
-    return this.#came(this.rowAt(index));
+    return this.came(this.rowAt(index));
   }
   /** By the position among the answer's rows. */
-  #came(row: number): Cell {
-    let cell = this.#cells.get(row);
+  private came(row: number): Cell {
+    let cell = this.cells.get(row);
     if (!cell) {
-      if (this.#cells.size > cellsKept) this.#cells.clear();
-      this.#cells.set(row, (cell = this.run.store.cell(row)));
+      if (this.cells.size > cellsKept) this.cells.clear();
+      this.cells.set(row, (cell = this.run.store.cell(row)));
     }
     return cell;
   }
@@ -132,13 +132,13 @@ export class Table {
   widthOf(column: Column): number {
     const chosen = this.widths.value.get(column.key);
     if (chosen !== undefined) return chosen;
-    const known = this.#natural.get(column.key);
+    const known = this.natural.get(column.key);
     if (known !== undefined) return known;
     const { store } = this.run;
     const sample = Math.min(store.count, 60);
     let characters = Math.max(Math.min(column.title.length, 26) + 5, Math.min(typesText(column).length * 0.85 + 2, 22));
     for (let i = 0; i < sample; i++) {
-      const cell = cellAt(this.#came(i), column);
+      const cell = cellAt(this.came(i), column);
       const text =
         cell === undefined || cell.json === null
           ? ''
@@ -148,21 +148,21 @@ export class Table {
       characters = Math.max(characters, Math.min(text.length, 36) + 2);
     }
     const width = Math.min(24, characters * 0.52 + 1);
-    if (sample >= 20 || !this.run.running) this.#natural.set(column.key, width);
+    if (sample >= 20 || !this.run.running) this.natural.set(column.key, width);
     return width;
   }
-  readonly #natural = new Map<string, number>();
+  private readonly natural = new Map<string, number>();
 
-  #lengthAt(path: Path): number {
+  private lengthAt(path: Path): number {
     const { store } = this.run;
     let longest = 0;
     for (let i = 0; i < Math.min(store.count, elementRows) && longest < elementsMax; i++) {
-      const cell = cellAt(this.#came(i), { path });
+      const cell = cellAt(this.came(i), { path });
       if (cell) longest = Math.max(longest, partsOf(cell).length);
     }
     return Math.min(longest, elementsMax);
   }
-  #rowsOf(channel: number, _version: number): Uint32Array {
+  private rowsOf(channel: number, _version: number): Uint32Array {
     const { store } = this.run;
     const rows = new Uint32Array(store.count);
     let count = 0;

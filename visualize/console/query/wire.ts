@@ -29,24 +29,24 @@ export const primitive = (name: string): Type => {
 
 /** The types of one channel by their ids. */
 export class TypeTable {
-  readonly #byId = new Map<number, Type>();
+  private readonly typesById = new Map<number, Type>();
 
   /** The type that its JSON defines or refers to. @throws Error when the answer is malformed */
   read(json: unknown): Type {
     const object = json as Json;
     const id = object['id'];
     if (object['kind'] === 'ref') return this.byId(Number(id));
-    const type = this.#defined(object);
-    if (typeof id === 'number') this.#byId.set(id, type);
+    const type = this.defined(object);
+    if (typeof id === 'number') this.typesById.set(id, type);
     return type;
   }
   byId(id: number): Type {
-    const type = this.#byId.get(id);
+    const type = this.typesById.get(id);
     if (!type) throw new Error(`the answer refers to a type that it does not define: ${id}`);
     return type;
   }
 
-  #defined(json: Json): Type {
+  private defined(json: Json): Type {
     switch (json['kind']) {
       case 'primitive':
         return primitive(String(json['name']));

@@ -25,23 +25,23 @@ interface Note {
 
 /** What the dialog gathers. */
 export class TransactionPlan {
-  readonly #parts: Signal<readonly Part[]> = signal([]);
-  #ending = new AbortController();
+  private readonly partsSignal: Signal<readonly Part[]> = signal([]);
+  private ending = new AbortController();
 
   get parts(): ReadonlySignal<readonly Part[]> {
-    return this.#parts;
+    return this.partsSignal;
   }
   /** Pools that the reader may load into, the last used first. */
   get writable(): readonly PoolInfo[] {
     return lastUsedFirst(pools.value.filter((pool) => may('writer', pool)));
   }
   branchesOf({ pool }: Part): readonly BranchInfo[] {
-    const found = this.#pool(pool);
+    const found = this.pool(pool);
     return found ? branches(found) : [];
   }
   /** Whether all of them have a place. */
   get ready(): boolean {
-    const all = this.#parts.value;
+    const all = this.partsSignal.value;
     return all.length > 0 && all.every((part) => this.branchesOf(part).some(({ name }) => name === part.branch));
   }
 
@@ -53,44 +53,49 @@ export class TransactionPlan {
       const pool = writable.find((one) => one.name === name) ?? writable[0];
       return { file, pool: pool?.id ?? '', branch: 'main', state: 'waiting' };
     });
-    this.#parts.value = [...this.#parts.value, ...placed];
+    this.partsSignal.value = [...this.partsSignal.value, ...placed];
   }
   leaveOut(index: number): void {
-    this.#parts.value = this.#parts.value.filter((_, at) => at !== index);
+    this.partsSignal.value = this.partsSignal.value.filter((_, at) => at !== index);
   }
   place(index: number, change: Pick<Part, 'branch'> & Partial<Pick<Part, 'pool'>>): void {
-    this.#update(index, change);
+    this.update(index, change);
   }
 
   /** Reads all files, then commits them; says what was done. @throws what is wrong with one of them, by its name */
   async submit(note: Note): Promise<string> {
-    this.#ending = new AbortController();
-    const { signal: wanted } = this.#ending;
+    this.ending = new AbortController();
+    const { signal: wanted } = this.ending;
     const staged: string[] = [];
     const commits = new Map<string, PartOfTransaction & { readonly load: string[] }>();
     try {
-      for (const [index, { pool, branch }] of this.#parts.value.entries()) {
+      for (const [index, { pool, branch }] of this.partsSignal.value.entries()) {
         const key = `${pool} ${branch}`;
         const commit = commits.get(key) ?? { pool, branch, load: [] };
         commits.set(key, commit);
         const requestId = newId();
         staged.push(requestId);
-        commit.load.push(await this.#stage(index, requestId, wanted));
+        commit.load.push(await this.stage(index, requestId, wanted));
       }
       await client.transact([...commits.values()], { ...note, signal: wanted });
     } catch (error) {
       // What is in a commit already is not found any more.
       for (const requestId of staged) await client.cancelLoad(requestId).catch(() => undefined);
-      this.#parts.value = this.#parts.value.map(({ file, pool, branch }) => ({ file, pool, branch, state: 'waiting' }));
+      this.partsSignal.value = this.partsSignal.value.map(({ file, pool, branch }) => ({
+        file,
+        pool,
+        branch,
+        state: 'waiting',
+      }));
       throw error;
     }
     const into = new Set([...commits.values()].map(({ pool }) => pool));
     for (const id of into) use({ id });
     return `Loaded ${counted(staged.length, 'file')} into ${counted(into.size, 'pool')}, all or none.`;
   }
-  async #stage(index: number, requestId: string, wanted: AbortSignal): Promise<string> {
-    const { file, pool, branch } = this.#parts.value[index];
-    this.#update(index, { state: 'reading' });
+  private async stage(index: number, requestId: string, wanted: AbortSignal): Promise<string> {
+    const { file, pool, branch } = this.partsSignal.value[index];
+    this.update(index, { state: 'reading' });
     try {
       const { gzip, isArray } = await lookInto(file);
       const format = namedFormat(file.name) ?? (isArray ? 'json' : undefined);
@@ -104,7 +109,7 @@ export class TransactionPlan {
           ...(format && { format: format === 'ndjson' ? 'json' : format }),
           ...(gzip && !isSplit && { encoding: 'gzip' }),
         });
-      this.#update(index, { state: 'read', records });
+      this.update(index, { state: 'read', records });
       return id;
     } catch (error) {
       throw new Error(`${visible(file.name, 80)}: ${faultText(error)}`, { cause: error });
@@ -112,16 +117,16 @@ export class TransactionPlan {
   }
   /** Nobody waits for it any more. */
   cancel(): void {
-    this.#ending.abort();
+    this.ending.abort();
   }
 
   /** The same by the command, for a shell. */
   line({ author, message }: Note): string {
     const commits = new Map<string, { readonly pool: string; readonly branch?: string; readonly files: string[] }>();
-    for (const { file, pool, branch } of this.#parts.value) {
+    for (const { file, pool, branch } of this.partsSignal.value) {
       const key = `${pool} ${branch}`;
       const commit = commits.get(key) ?? {
-        pool: this.#pool(pool)?.name ?? pool,
+        pool: this.pool(pool)?.name ?? pool,
         ...(branch !== 'main' && { branch }),
         files: [],
       };
@@ -136,10 +141,10 @@ export class TransactionPlan {
     return `echo ${shellWord(JSON.stringify({ commits: [...commits.values()] }))} | ${words.join(' ')}`;
   }
 
-  #pool(id: string): PoolInfo | undefined {
+  private pool(id: string): PoolInfo | undefined {
     return pools.value.find((one) => one.id === id);
   }
-  #update(index: number, change: Partial<Part>): void {
-    this.#parts.value = this.#parts.value.map((part, at) => (at === index ? { ...part, ...change } : part));
+  private update(index: number, change: Partial<Part>): void {
+    this.partsSignal.value = this.partsSignal.value.map((part, at) => (at === index ? { ...part, ...change } : part));
   }
 }

@@ -13,43 +13,43 @@ const rowsATurn = 500;
 
 /** The times of a histogram, as far as gathered. */
 export class TimeGatherer {
-  #times = new Float64Array(1024);
-  #count = 0;
-  readonly #store: RowStore;
-  readonly #choice: PlotChoice;
+  private timesMade = new Float64Array(1024);
+  private count = 0;
+  private readonly store: RowStore;
+  private readonly choice: PlotChoice;
   constructor(store: RowStore, choice: PlotChoice) {
-    this.#store = store;
-    this.#choice = choice;
+    this.store = store;
+    this.choice = choice;
   }
 
   get times(): Float64Array {
-    return this.#times.subarray(0, this.#count);
+    return this.timesMade.subarray(0, this.count);
   }
   get complete(): boolean {
-    return this.#count === this.#store.count;
+    return this.count === this.store.count;
   }
 
   /** Takes the rows that have come, until `turn` says to stop. `turn` gives the page its turn. */
   async gather(turn: () => Promise<boolean>): Promise<void> {
     let ends = performance.now() + turnMs;
-    while (this.#count < this.#store.count) {
-      const end = Math.min(this.#store.count, this.#count + rowsATurn);
-      if (end > this.#times.length) {
-        const grown = new Float64Array(Math.max(end, this.#times.length * 2));
-        grown.set(this.#times);
-        this.#times = grown;
+    while (this.count < this.store.count) {
+      const end = Math.min(this.store.count, this.count + rowsATurn);
+      if (end > this.timesMade.length) {
+        const grown = new Float64Array(Math.max(end, this.timesMade.length * 2));
+        grown.set(this.timesMade);
+        this.timesMade = grown;
       }
-      for (; this.#count < end; this.#count++) this.#times[this.#count] = this.#time(this.#count);
+      for (; this.count < end; this.count++) this.timesMade[this.count] = this.time(this.count);
       if (performance.now() < ends) continue;
       if (!(await turn())) return;
       ends = performance.now() + turnMs;
     }
   }
 
-  #time(row: number): number {
-    const { over } = this.#choice;
+  private time(row: number): number {
+    const { over } = this.choice;
     // A pool's key is mostly the first field: its text stands at the front of the row, which needs no decoding then.
-    const { type } = this.#store.types[this.#store.typeOf(row)];
+    const { type } = this.store.types[this.store.typeOf(row)];
     if (
       over.path.length === 1 &&
       type.kind === 'record' &&
@@ -57,7 +57,7 @@ export class TimeGatherer {
       type.fields[0].type.kind === 'primitive' &&
       !type.fields.some((field) => field.optional)
     ) {
-      const first = this.#store.firstText(row);
+      const first = this.store.firstText(row);
       if (first !== undefined)
         return type.fields[0].type.name === 'time'
           ? Date.parse(first)
@@ -65,7 +65,7 @@ export class TimeGatherer {
             ? parseTextTime(first)
             : NaN;
     }
-    return timeOf(cellAt(this.#store.cell(row), over));
+    return timeOf(cellAt(this.store.cell(row), over));
   }
 }
 
