@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
-  /test\/(exchanges|crash|scenarios\/\w+|shapes-limit|event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
+  /test\/(exchanges|crash|scenarios\/\w+|shapes-limit|connections\/event-resumption|campaign\/campaign|store\/\w+|upgrade|random\/fuzz|browser\/\w+|openapi\/api|clients\/python-client)\.test\.ts$/;
 const projects = ['pages', 'own', 'apart', 'shared'];
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,7 +36,8 @@ const alone = [
  */
 const apart = [
   'test/{campaign,bench,shippers,openapi}/**/*.test.ts',
-  'test/{crash,crowd,exchanges,shapes-limit,event-resumption,upgrade,shutdown,growing}.test.ts',
+  'test/{crash,crowd,exchanges,shapes-limit,upgrade,shutdown,growing}.test.ts',
+  'test/connections/event-resumption.test.ts',
   'test/operations/{deploy,bundle,package,ready}.test.ts',
 ];
 /** They share a process and its browser, which take longer to start than most of their tests. */
@@ -55,7 +56,8 @@ const core = {
     'test/scenarios/scenarios.test.ts',
     'test/random/flips.test.ts',
     'test/unit/exec/{expressions,operators}/cases.test.ts',
-    'test/unit/formats/{coded-bytes,lz4,parquet,parquet-python}.test.ts',
+    'test/unit/formats/{coded-bytes,lz4}.test.ts',
+    'test/unit/formats/parquet/{parquet,python}.test.ts',
     'test/unit/http/encoding.test.ts',
     'test/unit/machines/**/*.test.ts',
     'test/unit/query/answers.test.ts',

@@ -5,9 +5,9 @@
  */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { busy, busyFlags, loadBusyPools, untilNext } from './support/busy-queries.ts';
-import { type Client, clientOf } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { busy, busyFlags, loadBusyPools, untilNext } from './support/service/busy-queries.ts';
+import { type Client, clientOf } from './support/service/client.ts';
 import { ms, printFigures } from './support/figures.ts';
 
 let service: Service;

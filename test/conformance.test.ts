@@ -8,9 +8,9 @@ import { describe, expect, test } from 'vitest';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { passesAsAdded } from './support/conformance-added.ts';
-import { type ConformanceCase, type Verdict, runCase } from './support/conformance.ts';
-import { fromBucket } from './support/engine-variants.ts';
+import { passesAsAdded } from './support/queries/conformance-added.ts';
+import { type ConformanceCase, type Verdict, runCase } from './support/queries/conformance.ts';
+import { fromBucket } from './support/queries/engine-variants.ts';
 
 const directory = process.env['CONFORMANCE_DIR'];
 const floorsFile = fileURLToPath(new URL('conformance.floors.json', import.meta.url));

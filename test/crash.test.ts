@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { type Client, clientOf, logOf } from './support/client.ts';
-import { CrashBook, type Row, crashLoad } from './support/crash-load.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { type Client, clientOf, logOf } from './support/service/client.ts';
+import { CrashBook, type Row, crashLoad } from './support/service/crash-load.ts';
 import { median, ms, printFigures } from './support/figures.ts';
-import { checkLake } from './support/lake-command.ts';
+import { checkLake } from './support/service/lake-command.ts';
 import { randomOf, seedOf } from './support/random.ts';
 
 const kills = Number(process.env['KILLS'] ?? 4);

@@ -4,8 +4,8 @@
  */
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { type Client, clientOf, jsonType, logOf } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { type Client, clientOf, jsonType, logOf } from './support/service/client.ts';
 import { ms, printFigures } from './support/figures.ts';
 import { randomOf, seedOf } from './support/random.ts';
 

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { formatTable } from '../src/formats/formats.ts';
 import { watchAnswers } from './openapi/contract.ts';
-import { startService } from './support/server.ts';
+import { startService } from './support/service/server.ts';
 
 const servers = {
   default: [],

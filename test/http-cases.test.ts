@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { undocumented } from './openapi/contract.ts';
-import { type TestService, startService } from './support/server.ts';
+import { type TestService, startService } from './support/service/server.ts';
 
 interface Exchange {
   /** `POST /pool/p/branch/main`. */

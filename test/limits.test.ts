@@ -5,9 +5,9 @@
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { type Answer, type Client, clientOf, jsonType } from './support/client.ts';
-import { runProgram } from './support/lake-command.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { type Answer, type Client, clientOf, jsonType } from './support/service/client.ts';
+import { runProgram } from './support/service/lake-command.ts';
 
 let service: Service;
 let client: Client;

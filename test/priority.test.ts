@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { readFileSync, readdirSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { startBuiltService } from './support/built-service.ts';
-import { clientOf } from './support/client.ts';
+import { startBuiltService } from './support/service/built.ts';
+import { clientOf } from './support/service/client.ts';
 
 /** Niceness of each thread, the main one first. */
 const nicenessOf = (pid: number): readonly number[] =>

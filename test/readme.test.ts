@@ -6,10 +6,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { consoleBlocks, masked, runSteps } from './support/readme.ts';
-import { sections } from './support/readme-sections.ts';
-import { documents, headingsOf, linksOf, manualPages, root } from './support/manual.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { consoleBlocks, masked, runSteps } from './support/documents/readme.ts';
+import { sections } from './support/documents/sections.ts';
+import { documents, headingsOf, linksOf, manualPages, root } from './support/documents/manual.ts';
 import { version } from '../src/version.ts';
 
 const update = process.env['UPDATE_README'] !== undefined;

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { type Answer, type Client, clientOf, jsonType } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { type Answer, type Client, clientOf, jsonType } from './support/service/client.ts';
 import { median, ms, printFigures } from './support/figures.ts';
 import { makeSmallCommits } from './support/small-commits.ts';
 

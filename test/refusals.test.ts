@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { queryCommand } from '../src/commands/query.ts';
-import { type TestService, startService } from './support/server.ts';
+import { type TestService, startService } from './support/service/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const errorOf = (body: string): string => (JSON.parse(body) as { error: string }).error;

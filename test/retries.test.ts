@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { request as httpRequest } from 'node:http';
 import { openTables } from '../src/lake/repair/recovery.ts';
-import { startBuiltService } from './support/built-service.ts';
-import { type Answer, startService, type TestService } from './support/server.ts';
+import { startBuiltService } from './support/service/built.ts';
+import { type Answer, startService, type TestService } from './support/service/server.ts';
 
 let service: TestService;
 let directory: string;

@@ -179,7 +179,7 @@ describe('imports', () => {
   }
 
   /** Folders of formats that are none. */
-  const sharedByFormats = new Set(['arrow-schema', 'codings', 'faults']);
+  const sharedByFormats = new Set(['arrow-schema', 'codings', 'columns', 'faults']);
   test('a format never imports another format', () => {
     const breaches: string[] = [];
     for (const path of sources.filter((p) => /^src\/formats\/[^/]+\//.test(p))) {
@@ -260,6 +260,21 @@ const circlesOf = (targets: ReadonlyMap<string, readonly string[]>): readonly (r
   for (const path of targets.keys()) if (!places.has(path)) visit(path);
   return found;
 };
+
+/** A file for each function, answer, sample or endpoint: their tables are the map. */
+const listed = /^test\/cases(\/|$)/;
+const filesMax = 30;
+test(`a folder holds at most ${filesMax} files`, () => {
+  const crowded = (folder: string): readonly string[] => {
+    const entries = readdirSync(join(root, folder), { withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith('.'));
+    const below = entries
+      .filter((entry) => entry.isDirectory() && !/^(node_modules|out)$/.test(entry.name))
+      .flatMap((entry) => crowded(`${folder}/${entry.name}`));
+    return files.length > filesMax && !listed.test(folder) ? [`${folder}: ${files.length}`, ...below] : below;
+  };
+  expect(['src', 'machines', 'visualize', 'test'].flatMap(crowded)).toEqual([]);
+});
 
 describe('circles of imports', () => {
   const targetsOf = (path: string, atRunTime: boolean): readonly string[] =>

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { type Answer, type Client, clientOf } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { type Answer, type Client, clientOf } from './support/service/client.ts';
 import { printFigures } from './support/figures.ts';
 
 interface Limited {

@@ -1,8 +1,8 @@
 /** The end of the service: what it still does, what it refuses, that it ends in time. Real processes and signals. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'node:http';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { clientOf } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { clientOf } from './support/service/client.ts';
 
 let services: Service[] = [];
 afterEach(async () => {

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Service, startBuiltService } from './support/built-service.ts';
-import { clientOf } from './support/client.ts';
+import { type Service, startBuiltService } from './support/service/built.ts';
+import { clientOf } from './support/service/client.ts';
 
 const started = async (lake: string, killAt?: string): Promise<Service> => {
   if (killAt === undefined) return startBuiltService({ lake, flags: ['-workers', '1'] });

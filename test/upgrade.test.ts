@@ -19,10 +19,10 @@ import { branchKey, encodeBranch, encodeName, encodePool, nameKey } from '../src
 import { type Change, journalKey } from '../src/lake/tables/table-rows.ts';
 import { openIndex, Tables, tableNames } from '../src/lake/tables/tables.ts';
 import { formatVersion, icebergVersion, tagsVersion, viewsVersion } from '../src/lake/tables/versions.ts';
-import { startBuiltService } from './support/built-service.ts';
-import { clientOf } from './support/client.ts';
+import { startBuiltService } from './support/service/built.ts';
+import { clientOf } from './support/service/client.ts';
 import { openIn } from './unit/lake/support.ts';
-import { checkLake, runProgram } from './support/lake-command.ts';
+import { checkLake, runProgram } from './support/service/lake-command.ts';
 
 interface Kept {
   readonly first: string;

@@ -25,8 +25,8 @@ import {
 import { UnionOfOne } from '../vectors/unions.ts';
 import { AnyExtremeState } from './aggregates/any-extremes.ts';
 import { AnyState } from './aggregates/any.ts';
-import { TimelyAvgState } from './aggregates/averages.ts';
-import { AvgState } from './aggregates/avg.ts';
+import { TimelyAvgState } from './aggregates/numbers/averages.ts';
+import { AvgState } from './aggregates/numbers/avg.ts';
 import { BitStringState } from './aggregates/bit-strings.ts';
 import { BitsState } from './aggregates/bits.ts';
 import { CellState } from './aggregates/grouping/cells.ts';
@@ -43,16 +43,16 @@ import { FuseState } from './aggregates/fuse.ts';
 import { HeldState } from './aggregates/grouping/held.ts';
 import { JsonGroupState } from './aggregates/json-groups.ts';
 import { LogicState } from './aggregates/logic.ts';
-import { MedianState } from './aggregates/median.ts';
+import { MedianState } from './aggregates/numbers/median.ts';
 import { ModeState } from './aggregates/mode.ts';
 import { ArgumentState, TextState } from './aggregates/grouping/pairs.ts';
 import { PlaceState } from './aggregates/grouping/places.ts';
-import { QuantileState } from './aggregates/quantiles.ts';
-import { SpreadState } from './aggregates/spread.ts';
+import { QuantileState } from './aggregates/numbers/quantiles.ts';
+import { SpreadState } from './aggregates/numbers/spread.ts';
 import { StrictState } from './aggregates/strict.ts';
-import { SumState } from './aggregates/sum.ts';
+import { SumState } from './aggregates/numbers/sum.ts';
 import { PairTable } from './aggregates/grouping/pair-table.ts';
-import { WideSums } from './aggregates/wide-sums.ts';
+import { WideSums } from './aggregates/numbers/wide-sums.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [

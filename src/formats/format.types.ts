@@ -1,6 +1,6 @@
 /** What readers and writers of all formats have in common. */
 import type { FormatFacts, FormatName } from '../format-names.ts';
-import type { ChunkBuffers } from '../vectors/chunk-buffers.ts';
+import type { ChunkBuffers } from '../vectors/texts/chunk-buffers.ts';
 import type { RecordType } from '../vectors/type.ts';
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';

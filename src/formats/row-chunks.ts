@@ -1,5 +1,5 @@
 /** Rows printed one after the other, given out in chunks; for formats that cannot hold every row. */
-import { TextOut } from '../vectors/text-out.ts';
+import { TextOut } from '../vectors/texts/out.ts';
 import type { WriteOptions } from './format.types.ts';
 
 /** Text that is gathered before it is given out: each chunk wakes the thread that sends it. */

@@ -1,10 +1,10 @@
 /**
- * Texts that may hold bytes which are no UTF-8. Strings keep them (vectors/text-codec.ts); text formats write U+FFFD in
+ * Texts that may hold bytes which are no UTF-8. Strings keep them (vectors/texts/codec.ts); text formats write U+FFFD in
  * their place, and so do Arrow and Parquet, whose strings are UTF-8; a load may refuse them.
  */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { LakeError } from '../errors.ts';
-import { firstInvalid, validBytes } from '../vectors/text-codec.ts';
+import { firstInvalid, validBytes } from '../vectors/texts/codec.ts';
 import { types } from '../vectors/type.ts';
 import { type BytesVector, type Vector, itemsOf } from '../vectors/vector.ts';
 import type { Writer } from './format.types.ts';

@@ -1,5 +1,5 @@
 /** What is gathered of one column, put together: the values of its rows in the one form that it is written from. */
-import { runsFrom, settled } from '../formats/column-out.ts';
+import { runsFrom, settled } from '../formats/columns/out.ts';
 import { jsonText } from '../formats/json/text.ts';
 import { BytesBuilder } from '../vectors/builder-leaves.ts';
 import { concat } from '../vectors/concat.ts';

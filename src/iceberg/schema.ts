@@ -1,5 +1,5 @@
 /** Columns of a table as Parquet files and Iceberg's metadata have them. */
-import type { Column, ColumnType } from '../formats/column-types.ts';
+import type { Column, ColumnType } from '../formats/columns/types.ts';
 import type { TableColumn } from './columns.ts';
 import { type ScalarKind, type SizedKind, isSized, partsOf, sizesOf, variantKind } from './kinds.ts';
 import { type Shape, untyped, variantType } from './variant/shape.ts';

@@ -13,7 +13,7 @@
  *   safe.
  */
 
-import type { SqlType } from './sql/types.ts';
+import type { SqlType } from './sql/values/types.ts';
 
 /** A place in the query text: UTF-8 byte offsets, end exclusive. */
 export interface Span {

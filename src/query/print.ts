@@ -3,7 +3,7 @@
  * 4).
  */
 import { typeText } from '../vectors/type.ts';
-import { sqlTypeText } from './sql/types.ts';
+import { sqlTypeText } from './sql/values/types.ts';
 import type {
   Arg,
   CallExpr,

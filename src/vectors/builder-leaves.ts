@@ -2,7 +2,7 @@
  * Builders of the rows of one type without types inside: numbers, bools, bytes, nulls, types and enums. `newLeaf` has
  * one for each primitive type.
  */
-import { writeText } from './text-codec.ts';
+import { writeText } from './texts/codec.ts';
 import { Uint32List, Uint8List } from './lists.ts';
 import { newFloats, newSigned, newUnsigned } from './short-arrays.ts';
 import { charge, checkStop, checkStopAt } from './stop.ts';

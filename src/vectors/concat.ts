@@ -5,7 +5,7 @@
 import { shapeKey } from './builder.ts';
 import { joinDictionaries, pickDictionaries } from './joined-dictionaries.ts';
 import { charge, checkStop } from './stop.ts';
-import { timesJoined } from './time-texts.ts';
+import { timesJoined } from './texts/times.ts';
 import { type Type, types } from './type.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import {

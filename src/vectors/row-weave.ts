@@ -4,7 +4,7 @@
  *
  * Invariant: the text is that of the style's own printer; a strand is only a quicker way to it.
  */
-import { TextOut, bytesOfText } from './text-out.ts';
+import { TextOut, bytesOfText } from './texts/out.ts';
 import { types } from './type.ts';
 import type { BytesVector, Vector } from './vector.ts';
 

@@ -1,6 +1,6 @@
 /** What vectors take: bytes of their arrays, and how many vectors a vector is made of. */
 import { charge } from './stop.ts';
-import { bytesUnwritten } from './time-texts.ts';
+import { bytesUnwritten } from './texts/times.ts';
 import { type RecordVector, type Vector, itemsOf, vectorBytes } from './vector.ts';
 
 /** Bytes that the vector's own arrays hold, views counted by what they show; for budgets. */

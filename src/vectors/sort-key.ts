@@ -7,7 +7,7 @@
  * - No key is the beginning of another one's, so keys of several fields can be put one behind the other.
  * - A pool in descending order reads the same keys backwards, nulls first.
  */
-import { textToBytes } from './text-codec.ts';
+import { textToBytes } from './texts/codec.ts';
 import { type Type, types, isNumeric, underType } from './type.ts';
 import { type Data, type Value, ByteWriter, encodeUntagged, isMissing } from './value.ts';
 import { nearValue } from './decimal.ts';

@@ -9,7 +9,7 @@
  *
  * The model is SuperDB's (reference/formats/model.md, sections 1 to 6).
  */
-import { textToBytes } from './text-codec.ts';
+import { textToBytes } from './texts/codec.ts';
 import { charge, chargeText, checkStopAt } from './stop.ts';
 
 /** The primitive types as SUP names them. */
@@ -322,7 +322,7 @@ export const compareText = (a: string, b: string): number => {
   return a.length - b.length;
 };
 
-/** Where they differ first, at `i`, a unit may stand for a byte that is no character (text-codec.ts). */
+/** Where they differ first, at `i`, a unit may stand for a byte that is no character (texts/codec.ts). */
 const compareFrom = (a: string, b: string, i: number): number => {
   const from = i > 0 && (a.charCodeAt(i - 1) & 0xfc00) === 0xd800 ? i - 1 : i;
   return Buffer.compare(textToBytes(a.slice(from)), textToBytes(b.slice(from)));

@@ -13,7 +13,7 @@
  * - union: the member value with its type.
  */
 import { newBytes } from './short-arrays.ts';
-import { textToBytes } from './text-codec.ts';
+import { textToBytes } from './texts/codec.ts';
 import { charge, checkStopAt, checked } from './stop.ts';
 import {
   type Type,

@@ -13,7 +13,7 @@
  * - `dictionary` and `selected` both look rows up in another vector; a dictionary promises that its `values` are few,
  *   so that work on them pays.
  */
-import { bytesToText } from './text-codec.ts';
+import { bytesToText } from './texts/codec.ts';
 import { memberRows } from './member-rows.ts';
 import { newBytes, newFloats, newSigned, newUnsigned, newWords } from './short-arrays.ts';
 import { charge, chargeText, checkStop, checkStopAt } from './stop.ts';
@@ -30,7 +30,7 @@ import {
   errorType,
   namedType,
 } from './type.ts';
-import { fewTimes, timesPicked } from './time-texts.ts';
+import { fewTimes, timesPicked } from './texts/times.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import { type Data, type Value, integer } from './value.ts';
 

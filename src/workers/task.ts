@@ -1,7 +1,7 @@
 /** A task as the worker sees it: its request, its body, its cancel signal, its way back to the main thread. */
 import { MessagePort } from 'node:worker_threads';
 import { LakeError } from '../errors.ts';
-import { ChunkBuffers } from '../vectors/chunk-buffers.ts';
+import { ChunkBuffers } from '../vectors/texts/chunk-buffers.ts';
 import { pauseTask } from '../vectors/stop.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import { noteShared } from './collector.ts';

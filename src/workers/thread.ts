@@ -6,7 +6,7 @@ import { extname } from 'node:path';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { collectAll, collectPassed } from './collector.ts';
 import { LakeError, messageOf } from '../errors.ts';
-import { joinBytes } from '../vectors/join-bytes.ts';
+import { joinBytes } from '../vectors/texts/join-bytes.ts';
 import type { LakeSession } from './lake-session.ts';
 import {
   type Prefetched,

@@ -11,7 +11,7 @@ import { serveCommand } from '../../src/commands/serve.ts';
 import { feedPath } from '../../src/http/inspect/socket.ts';
 import type { Need } from '../../src/http/access/access.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 
 /** Runs `lake key`; what it printed. */
 const lakeKey = async (directory: string, ...argv: readonly string[]): Promise<string> => {

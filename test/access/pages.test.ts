@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type IncomingHttpHeaders, request as httpRequest } from 'node:http';
 import type { Route } from '../../src/http/route.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import { type TestService, startService } from '../support/server.ts';
+import { type TestService, startService } from '../support/service/server.ts';
 
 interface Got {
   readonly status: number;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bearer, lakeKey } from '../iceberg/support.ts';
-import { startService } from '../support/server.ts';
+import { startService } from '../support/service/server.ts';
 
 test('a writer of the pool is refused, an administrator is not, and only the latter protects', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-protection-'));

@@ -12,7 +12,7 @@ import { parseGrant } from '../../src/http/access/roles.ts';
 import { changeKeys } from '../../src/commands/key-file.ts';
 import { base62, newIdText } from '../../src/lake/ksuid.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import { type TestService, startService } from '../support/server.ts';
+import { type TestService, startService } from '../support/service/server.ts';
 
 /** What is wrong with a request, or nothing. `POOL` in the body is the pool's name. */
 interface Malformation {

@@ -7,7 +7,7 @@ import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { base64url, type CryptoKey, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { Tokens } from '../../src/http/access/tokens.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 interface Signer {
   readonly kid: string;

@@ -3,9 +3,9 @@
  * asked at once. `npm run bench:cancellation -- --times 5 --only regular`.
  */
 import { fileURLToPath } from 'node:url';
-import { startBuiltService } from '../support/built-service.ts';
-import { busy, busyFlags, loadBusyPools, untilNext } from '../support/busy-queries.ts';
-import { clientOf } from '../support/client.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { busy, busyFlags, loadBusyPools, untilNext } from '../support/service/busy-queries.ts';
+import { clientOf } from '../support/service/client.ts';
 import { ms, percentile, printFigures } from '../support/figures.ts';
 
 const afterMsMin = 40;

@@ -10,8 +10,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { startBuiltService } from '../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../support/client.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../support/service/client.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
 import { randomOf } from '../support/random.ts';
 

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startBuiltService } from '../support/built-service.ts';
-import { beginEndurance } from '../support/endurance-work.ts';
-import { descriptorsOf, filesOf } from '../support/process-figures.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { beginEndurance } from '../support/service/endurance-work.ts';
+import { descriptorsOf, filesOf } from '../support/service/process-figures.ts';
 import { seedOf } from '../support/random.ts';
 import { metricsOf } from './endurance.ts';
 

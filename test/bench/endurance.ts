@@ -7,8 +7,8 @@
  */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startBuiltService } from '../support/built-service.ts';
-import { type EnduranceWork, beginEndurance } from '../support/endurance-work.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { type EnduranceWork, beginEndurance } from '../support/service/endurance-work.ts';
 import {
   descriptorsOf,
   diskBytesOf,
@@ -16,7 +16,7 @@ import {
   memoryOf,
   processorSecondsOf,
   threadsOf,
-} from '../support/process-figures.ts';
+} from '../support/service/process-figures.ts';
 
 /** One look at the service. Sizes in MB. */
 interface Sample {

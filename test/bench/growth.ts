@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { openLake } from '../../src/lake/lake.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { runSmallLoad } from '../../src/workers/load/small.ts';
-import { startBuiltService } from '../support/built-service.ts';
-import { clientOf } from '../support/client.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { clientOf } from '../support/service/client.ts';
 import { median, ms, printFigures } from '../support/figures.ts';
 import { writeEvents } from './events.ts';
 

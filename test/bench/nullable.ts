@@ -6,8 +6,8 @@
  * machine may have other work. It reports, and asserts nothing of times: 1.1 and 1.5 of plain are what is aimed at.
  */
 import { readFileSync, readdirSync } from 'node:fs';
-import { startBuiltService } from '../support/built-service.ts';
-import { type Client, clientOf } from '../support/client.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { type Client, clientOf } from '../support/service/client.ts';
 import { median } from '../support/figures.ts';
 import { randomOf } from '../support/random.ts';
 

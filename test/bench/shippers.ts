@@ -10,11 +10,11 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Agent, request as httpRequest } from 'node:http';
-import { startBuiltService, type Service } from '../support/built-service.ts';
-import { type Client, clientOf } from '../support/client.ts';
+import { startBuiltService, type Service } from '../support/service/built.ts';
+import { type Client, clientOf } from '../support/service/client.ts';
 import { median } from '../support/figures.ts';
-import { otlpBytes, otlpJson } from '../support/otlp.ts';
-import { memoryOf, processorSecondsOf } from '../support/process-figures.ts';
+import { otlpBytes, otlpJson } from '../support/formats/otlp.ts';
+import { memoryOf, processorSecondsOf } from '../support/service/process-figures.ts';
 
 /** What is measured of one protocol. */
 export interface ShipperFigures {

@@ -20,11 +20,11 @@ import { openLakeStore } from '../../src/lake/store/copy.ts';
 import { openBucket, type S3Options } from '../../src/store/s3.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
 import { intValue } from '../../src/vectors/value.ts';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { median, percentile } from '../support/figures.ts';
-import { processorSecondsOf } from '../support/process-figures.ts';
-import { lacksVersity, startVersity } from '../support/versitygw.ts';
+import { processorSecondsOf } from '../support/service/process-figures.ts';
+import { lacksVersity, startVersity } from '../support/store/versitygw.ts';
 import { writeEvents } from './events.ts';
 import { sent } from './sent.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { lacksDuckdb } from '../support/duckdb.ts';
+import { lacksDuckdb } from '../support/queries/duckdb.ts';
 import { difference, measureSuite, suitesMarkers, suitesTable } from './suites.ts';
 
 test.skipIf(lacksDuckdb())('queries are counted that are right, refused and wrong', { timeout: 120_000 }, async () => {

@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { lacksChromium, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 
 /** The proxy of one test says another Host than browsers see. */

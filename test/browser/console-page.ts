@@ -2,7 +2,7 @@
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { faultsOf, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 
 /** For what comes by itself, on a machine that has other work too. */

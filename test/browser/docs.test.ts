@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { contentsOf } from '../../visualize/docs/markdown.ts';
 import { routes } from '../../src/http/routes/routes.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import {
   faultsOf,
   lacksChromium,
@@ -13,7 +13,7 @@ import {
   type SharedBrowser,
   sharedChromium,
 } from '../support/chromium.ts';
-import { clientOf } from '../support/client.ts';
+import { clientOf } from '../support/service/client.ts';
 import { seedOf } from '../support/random.ts';
 
 describe.skipIf(lacksChromium())('the manual', () => {

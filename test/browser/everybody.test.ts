@@ -13,10 +13,10 @@ import { connect } from '../../src/client/client.ts';
 import { changeKeys } from '../../src/commands/key-file.ts';
 import { newKey } from '../../src/http/access/keys.ts';
 import type { Grant } from '../../src/http/access/roles.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 import { lacksChromium, seriousFindings } from '../support/chromium.ts';
 import { hostileTexts } from '../support/hostile-texts.ts';
-import { startPrefixProxy } from '../support/prefix-proxy.ts';
+import { startPrefixProxy } from '../support/service/prefix-proxy.ts';
 import { button, commit, curl, figure, pick, soon, useConsole } from './console-page.ts';
 
 describe.skipIf(lacksChromium())('the console for everybody', () => {

@@ -12,9 +12,9 @@ import {
   type SharedBrowser,
   sharedChromium,
 } from '../support/chromium.ts';
-import { startPrefixProxy } from '../support/prefix-proxy.ts';
-import { scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startPrefixProxy } from '../support/service/prefix-proxy.ts';
+import { scenarioFiles, scenarioFolder } from '../support/machines/scenario-player.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 import { drop } from './hand.ts';
 
 /** Its second step says another state and another emitted event than what comes, its third something that cannot be. */

@@ -12,8 +12,8 @@ import {
   type SharedBrowser,
   sharedChromium,
 } from '../support/chromium.ts';
-import { startPrefixProxy } from '../support/prefix-proxy.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startPrefixProxy } from '../support/service/prefix-proxy.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 /** Names that would be markup, script, or hard to show. */

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { createWriter, openReader } from '../../src/formats/formats.ts';
 import { lacksChromium, seriousFindings } from '../support/chromium.ts';
-import { pieces } from '../support/convert.ts';
+import { pieces } from '../support/formats/convert.ts';
 import { button, pick, useConsole } from './console-page.ts';
 import { drop } from './hand.ts';
 

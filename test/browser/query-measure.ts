@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { connect } from '../../src/client/client.ts';
 import { writeEvents } from '../bench/events.ts';
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 import { launchChromium } from '../support/chromium.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Lake } from '../../src/client/client.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { faultsOf, lacksChromium, seriousFindings, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
 import { hostileTexts } from '../support/hostile-texts.ts';
 import { placeOf } from './hand.ts';

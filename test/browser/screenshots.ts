@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
 import type { Lake } from '../../src/client/client.ts';
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 import { launchChromium, seriousFindings } from '../support/chromium.ts';
 import { makeLake } from './console-lake.ts';
 import { shots } from './shots.ts';

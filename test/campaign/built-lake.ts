@@ -5,7 +5,7 @@ import type { Protection } from '../../machines/pool.events.ts';
 import type { FsckReport } from '../../src/lake/repair/fsck.ts';
 import type { Lake, ObjectMeta } from '../../src/lake/lake.types.ts';
 import type { RepairReport } from '../../src/lake/repair/repair.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 import type { LakeState } from './run-victim.ts';
 
 const part = (path: string): Promise<unknown> => import(pathToFileURL(join(dirname(program), path)).href);

@@ -7,8 +7,8 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Service, startBuiltService } from '../support/built-service.ts';
-import { type Answer, type Client, clientOf } from '../support/client.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
+import { type Answer, type Client, clientOf } from '../support/service/client.ts';
 import { randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 

@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { crc32 } from 'node:zlib';
 import type { Change, Tables } from '../../src/lake/tables/tables.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 

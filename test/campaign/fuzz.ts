@@ -3,7 +3,7 @@
  * oracles; a seed is so many of each.
  */
 import { fuzz, fuzzTargets } from '../random/fuzz.ts';
-import { fuzzQueries } from '../random/queries.ts';
+import { fuzzQueries } from '../random/queries/queries.ts';
 import type { PartRun } from './part.ts';
 
 const inputs = 2000;

@@ -4,8 +4,8 @@
  * a status that blames the service, an answer that does not come, or a service that answers no more.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { growingQuery } from '../random/growing-queries.ts';
-import { startBuiltService } from '../support/built-service.ts';
+import { growingQuery } from '../random/queries/growing.ts';
+import { startBuiltService } from '../support/service/built.ts';
 import { type Random, randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 

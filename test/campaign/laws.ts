@@ -1,8 +1,8 @@
 /** Random histories of a pool beside a model (laws/history.ts), one a seed. */
 import fc from 'fast-check';
 import { runHistory, steps } from '../laws/history.ts';
-import { clientOf } from '../support/client.ts';
-import { startService } from '../support/server.ts';
+import { clientOf } from '../support/service/client.ts';
+import { startService } from '../support/service/server.ts';
 import type { PartRun } from './part.ts';
 
 export const laws: PartRun = async ({ seeds, count, failed }) => {

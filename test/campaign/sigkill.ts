@@ -5,10 +5,10 @@
  */
 import { join } from 'node:path';
 import { rmSync } from 'node:fs';
-import { startBuiltService } from '../support/built-service.ts';
-import { clientOf } from '../support/client.ts';
-import { CrashBook, crashLoad } from '../support/crash-load.ts';
-import { checkLake } from '../support/lake-command.ts';
+import { startBuiltService } from '../support/service/built.ts';
+import { clientOf } from '../support/service/client.ts';
+import { CrashBook, crashLoad } from '../support/service/crash-load.ts';
+import { checkLake } from '../support/service/lake-command.ts';
 import { randomOf } from '../support/random.ts';
 import type { PartRun } from './part.ts';
 

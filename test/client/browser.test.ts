@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build } from 'vite';
 import { lacksChromium, type SharedBrowser, sharedChromium } from '../support/chromium.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 const source = (name: string): string => fileURLToPath(new URL(`../../src/client/${name}.ts`, import.meta.url));
 /** An entry of the package, and what it imports, as one module. */

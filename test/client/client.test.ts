@@ -25,7 +25,7 @@ import {
   typeText,
   TypeValue,
 } from '../../src/client/client.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let lake: Lake;

@@ -17,7 +17,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request } from 'node:http';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacksPython } from '../support/python.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 const run = promisify(execFile);
 const packageFolder = fileURLToPath(new URL('../../src/client/python', import.meta.url));

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { spawn } from 'node:child_process';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 import { lacksPython, quits } from '../support/python.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;

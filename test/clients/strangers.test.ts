@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completion } from '../../src/commands/completion.ts';
 import { lacksPython, quits } from '../support/python.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const isAbsent = (tool: string): boolean => spawnSync(tool, ['--version']).status !== 0;

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Answer } from '../support/server.ts';
+import type { Answer } from '../support/service/server.ts';
 import { eventsId, folderCatalogue, moviesId } from './folder-catalogue.ts';
 import { signedHeaders, type Signer } from './sign.ts';
 import {

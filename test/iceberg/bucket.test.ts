@@ -6,7 +6,7 @@ import { LakeError } from '../../src/errors.ts';
 import { Seals } from '../../src/http/iceberg/seals.ts';
 import { checkSignature, signatureOf } from '../../src/http/iceberg/signature.ts';
 import { signingKeyOf } from '../../src/store/signature.ts';
-import type { Answer } from '../support/server.ts';
+import type { Answer } from '../support/service/server.ts';
 import { eventsId, folderCatalogue, moviesId } from './folder-catalogue.ts';
 import { presignedUrl, signedHeaders, type Signer } from './sign.ts';
 import { credentialsOf, type IcebergTest, rawAsk, startIceberg, tablePath } from './support.ts';

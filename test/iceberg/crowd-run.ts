@@ -2,7 +2,7 @@
  * `npm run engines:crowd [-- SECONDS [CLIENTS [MAPPING]]]`: engines read while 64 clients change what they read
  * (crowd.ts); Spark too, where `ICEBERG_SPARK` says where it is.
  */
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { crowdEngines, crowdRun } from './crowd.ts';
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { crowdEngines, crowdRun } from './crowd.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseId } from '../../src/lake/ksuid.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 import { engineRows, type EngineStep, type ReadPlace } from '../../visualize/console/pool/engines.ts';
 import { type Engine, engines, lacks, readBy } from './readers.ts';
 import { bearer, lakeKey, tablePath } from './support.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { escapedName } from '../../src/http/iceberg/names.ts';
 import type { Mapping } from '../../src/iceberg/kinds.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 import { everything, type Piece } from './everything.ts';
 import { type Engine, engines, lacks, readBy } from './readers.ts';
 import { bearer, lakeKey, tablePath } from './support.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keyCommand } from '../../src/commands/key.ts';
 import type { Clock } from '../../src/http/access/tokens.ts';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 import { folderCatalogue } from './folder-catalogue.ts';
 import type { Signer } from './sign.ts';
 

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { writeEvents } from '../bench/events.ts';
-import { startService } from '../support/server.ts';
+import { startService } from '../support/service/server.ts';
 import { folderCatalogue } from './folder-catalogue.ts';
 import { tablePath } from './support.ts';
 

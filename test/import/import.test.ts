@@ -13,9 +13,9 @@ import { openReader } from '../../src/formats/formats.ts';
 import { stringValue } from '../../src/vectors/value.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { valueAt } from '../../src/vectors/vector.ts';
-import { written } from '../support/convert.ts';
+import { written } from '../support/formats/convert.ts';
 import { randomOf } from '../support/random.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 interface Fixture {
   readonly files: Readonly<Record<string, string>>;

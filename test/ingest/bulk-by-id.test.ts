@@ -1,7 +1,7 @@
 /** Elasticsearch's bulk request on pools whose identity is one field, over real HTTP: what becomes of each item. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { randomOf, seedOf } from '../support/random.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let pools = 0;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from 'node:net';
 import { setTimeout as later } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let pools = 0;

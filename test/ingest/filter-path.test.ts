@@ -1,6 +1,6 @@
 /** Elasticsearch's `filter_path`: what clients are told who want only a part of an answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -13,7 +13,7 @@ import { ingest } from '../../src/workers/ingest/ingest.ts';
 import { PoolLoads } from '../../src/workers/ingest/pool-loads.ts';
 import type { Protocol } from '../../src/workers/ingest/ingest.types.ts';
 import { framed } from '../../src/workers/ingest/syslog-frames.ts';
-import { bytes, message, text, varint } from '../support/protobuf.ts';
+import { bytes, message, text, varint } from '../support/formats/protobuf.ts';
 import { type Random, randomOf, seedOf } from '../support/random.ts';
 
 const count = Number(process.env['COUNT'] ?? 300);

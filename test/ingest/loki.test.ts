@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gzipSync } from 'node:zlib';
 import { encodeSnappy } from '../../src/formats/codings/snappy.ts';
-import { bytes, message, text, varint } from '../support/protobuf.ts';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { bytes, message, text, varint } from '../support/formats/protobuf.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let pools = 0;

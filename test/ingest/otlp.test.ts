@@ -10,8 +10,8 @@ import { type ErrorCode, LakeError } from '../../src/errors.ts';
 import { contentCodings } from '../../src/formats/codings/encoding.ts';
 import { createEncoder } from '../../src/formats/codings/encode.ts';
 import { shipperError } from '../../src/http/ingest/refusal.ts';
-import { logRecord, logsOf, otlpBytes, otlpJson } from '../support/otlp.ts';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { logRecord, logsOf, otlpBytes, otlpJson } from '../support/formats/otlp.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 
 const protobuf = { 'content-type': 'application/x-protobuf' } as const;
 const json = { 'content-type': 'application/json' } as const;

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 import { lakeKey } from '../iceberg/support.ts';
 
 let service: TestService;

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serveCommand } from '../../src/commands/serve.ts';
 import { lacksPython } from '../support/python.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 const flags = ['-syslog', '127.0.0.1:0', '-syslog.delay', '50ms', '-syslog.message.max', '1KiB'];

@@ -1,6 +1,6 @@
 /** `?time=FIELD`: times of records that come as texts or numbers, over real HTTP. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let pools = 0;

@@ -11,7 +11,7 @@ import type { Id, Lake, Pool } from '../../src/lake/lake.types.ts';
 import { startWorkerPool } from '../../src/workers/pool.ts';
 import type { WorkerPool } from '../../src/workers/pool.types.ts';
 import type { Random } from '../support/random.ts';
-import { testParts } from '../support/test-parts.ts';
+import { testParts } from '../support/store/test-parts.ts';
 import { answerOf } from '../unit/workers/support.ts';
 
 export interface LawLake {

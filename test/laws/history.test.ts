@@ -1,9 +1,9 @@
 /** Laws of the lake under random histories (history.ts); `npm run campaign -- laws` runs many. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { type Client, clientOf } from '../support/client.ts';
+import { type Client, clientOf } from '../support/service/client.ts';
 import { seedOf } from '../support/random.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 import { runHistory, steps } from './history.ts';
 
 let service: TestService;

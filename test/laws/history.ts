@@ -20,7 +20,7 @@
  */
 import fc from 'fast-check';
 import { request } from 'node:http';
-import type { Client } from '../support/client.ts';
+import type { Client } from '../support/service/client.ts';
 
 type Step = readonly [kind: number, a: number, b: number, c: number];
 export const steps = (most: number): fc.Arbitrary<readonly Step[]> =>

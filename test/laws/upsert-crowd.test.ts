@@ -4,9 +4,9 @@
  * away some keys of its own, so that no other order comes to the same. `UPSERTS=20` of each client are more.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Client, clientOf } from '../support/client.ts';
+import { type Client, clientOf } from '../support/service/client.ts';
 import { randomOf, seedOf } from '../support/random.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 const clients = 64;
 const keys = 1000;

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { formatTable } from '../../src/formats/formats.ts';
-import { clientOf } from '../support/client.ts';
+import { clientOf } from '../support/service/client.ts';
 
 interface LakeFacts {
   readonly pools: readonly string[];

@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { fillLake } from './lake.ts';
 
 const candidates = process.env['SCHEMATHESIS'] === undefined ? ['schemathesis', 'st'] : [process.env['SCHEMATHESIS']];

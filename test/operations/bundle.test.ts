@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { engineFlags } from '../../src/engine-flags.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'lake-bundle-'));

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { program, type Service, startBuiltService } from '../support/built-service.ts';
+import { program, type Service, startBuiltService } from '../support/service/built.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 
 let service: Service;

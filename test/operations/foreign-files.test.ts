@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { program, startBuiltService } from '../support/built-service.ts';
+import { program, startBuiltService } from '../support/service/built.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** An ordinary user: nobody, where the tests run as root, whom nothing is forbidden. */

@@ -10,9 +10,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { parseServe } from '../../src/config/serve.ts';
-import { program } from '../support/built-service.ts';
-import { runProgram } from '../support/lake-command.ts';
-import { startService } from '../support/server.ts';
+import { program } from '../support/service/built.ts';
+import { runProgram } from '../support/service/lake-command.ts';
+import { startService } from '../support/service/server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-listeners-'));
 const file = (name: string): string => join(folder, name);

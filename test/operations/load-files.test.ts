@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadCommand } from '../../src/commands/load/load.ts';
 import { ProgressLines } from '../../src/commands/progress.ts';
 import type { CommandIo } from '../../src/commands/io.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let folder: string;

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readdirSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Service, startBuiltService } from '../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../support/client.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../support/service/client.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 let service: Service;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { withinOpenFiles } from '../../src/commands/open-files.ts';
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 
 describe('few open files', () => {
   test.each([80, 120])('with %i of them, work is done beside a hundred idle connections', async (files) => {

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { progressText } from '../../src/commands/progress.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 import { lacksPython } from '../support/python.ts';
-import { startService, type TestService } from '../support/server.ts';
-import { inTerminal, type TerminalEnd } from '../support/terminal.ts';
+import { startService, type TestService } from '../support/service/server.ts';
+import { inTerminal, type TerminalEnd } from '../support/service/terminal.ts';
 
 describe('the line', () => {
   const state = {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keyCommand } from '../../src/commands/key.ts';
 import { connect } from '../../src/client/client.ts';
-import { type Answer, startService, type TestService } from '../support/server.ts';
+import { type Answer, startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -12,8 +12,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
 import { listenEarly } from '../../src/http/connections/early-listener.ts';
-import { program, startBuiltService } from '../support/built-service.ts';
-import { freePort } from '../support/free-port.ts';
+import { program, startBuiltService } from '../support/service/built.ts';
+import { freePort } from '../support/service/free-port.ts';
 
 interface Seen {
   readonly status: number;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LogLines, type LogOutput } from '../../src/commands/serve/log.ts';
-import { startBuiltService } from '../support/built-service.ts';
+import { startBuiltService } from '../support/service/built.ts';
 
 const ask = (address: string): Promise<string> =>
   fetch(`${address}/ready`, { signal: AbortSignal.timeout(5_000) }).then((answer) => answer.text());

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseServe } from '../../src/config/serve.ts';
 import { requestSpans, traceParent } from '../../src/http/tracing/tracing.ts';
-import { program } from '../support/built-service.ts';
+import { program } from '../support/service/built.ts';
 
 type AnyValue = {
   readonly stringValue?: string;

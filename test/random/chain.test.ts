@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { parseSupValues } from '../../src/vectors/sup/parse.ts';
-import { readValues, written } from '../support/convert.ts';
+import { readValues, written } from '../support/formats/convert.ts';
 import { seedOf } from '../support/random.ts';
 import { anyFormats, arrowFormats, chain, parquetFormats } from './chain.ts';
 

@@ -12,10 +12,10 @@ import { isImplied, supText } from '../../src/vectors/sup/print.ts';
 import { type Type, arrayType, mapType, setType, typeText, types } from '../../src/vectors/type.ts';
 import { type Data, type Value, canonicalMap, canonicalSet } from '../../src/vectors/value.ts';
 import { type Vector, valueAt } from '../../src/vectors/vector.ts';
-import { someRecords } from '../support/column-values.ts';
-import { pieces } from '../support/convert.ts';
+import { someRecords } from '../support/formats/column-values.ts';
+import { pieces } from '../support/formats/convert.ts';
 import { type Random, randomOf } from '../support/random.ts';
-import { someValues } from '../support/values.ts';
+import { someValues } from '../support/formats/values.ts';
 
 /** Values of any type go through these formats; records of one type through the columnar ones, too. */
 export const anyFormats = ['bsup', 'csup', 'jsup'] as const,

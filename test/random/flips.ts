@@ -13,12 +13,12 @@ import { expand } from '../../src/formats/codings/block-codecs.ts';
 import { type ContentCoding, decoded } from '../../src/formats/codings/encoding.ts';
 import { type FormatName, openReader } from '../../src/formats/formats.ts';
 import { encodeLz4 } from '../../src/formats/codings/lz4.ts';
-import { BytesFault } from '../../src/formats/type-bytes.ts';
+import { BytesFault } from '../../src/formats/columns/type-bytes.ts';
 import { xxh32 } from '../../src/formats/codings/xxh.ts';
 import { intValue, recordValue, stringValue } from '../../src/vectors/value.ts';
 import { supText } from '../../src/vectors/sup/print.ts';
 import { valueAt } from '../../src/vectors/vector.ts';
-import { pieces, written } from '../support/convert.ts';
+import { pieces, written } from '../support/formats/convert.ts';
 
 /** `read` gives the rows as text. `covers`: whether a checksum, or what the format says twice, covers this byte. */
 interface Body {

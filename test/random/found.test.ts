@@ -4,8 +4,8 @@
 import { expect, test } from 'vitest';
 import { compile } from '../../src/query/analyze.ts';
 import { CompileError } from '../../src/query/parse/error.ts';
-import { type Conversion, convert } from '../support/convert.ts';
-import { lakeEnvironment } from '../support/query-environment.ts';
+import { type Conversion, convert } from '../support/formats/convert.ts';
+import { lakeEnvironment } from '../support/queries/environment.ts';
 
 const digits = '9'.repeat(60_000);
 const nested = (open: string, close: string, times: number): string => `${open.repeat(times)}1${close.repeat(times)}`;

@@ -12,8 +12,8 @@ import { type InputName, isIngestName, isFormatName, openReader } from '../../sr
 import { supText } from '../../src/vectors/sup/print.ts';
 import { typeText } from '../../src/vectors/type.ts';
 import { typeAt, valueAt } from '../../src/vectors/vector.ts';
-import { pieces } from '../support/convert.ts';
-import { lakeEnvironment } from '../support/query-environment.ts';
+import { pieces } from '../support/formats/convert.ts';
+import { lakeEnvironment } from '../support/queries/environment.ts';
 import { hostileInputs } from './hostile-inputs.ts';
 
 /** What the parent asks for. `only`: this input alone. */

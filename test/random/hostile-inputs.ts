@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type Random, randomOf } from '../support/random.ts';
 import { hostileFile } from './hostile-files.ts';
-import { hostileQuery, querySamples } from './hostile-queries.ts';
+import { hostileQuery, querySamples } from './queries/hostile.ts';
 import { hostileLog, otlpSamples } from './otlp-samples.ts';
 
 const folder = fileURLToPath(new URL('../cases/formats/samples/', import.meta.url));

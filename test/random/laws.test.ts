@@ -1,6 +1,6 @@
 /** A sample of the engine's law (laws.ts): some cases, each in one variant. `npm run laws` runs them all. */
 import { expect, test } from 'vitest';
-import { engineVariants } from '../support/engine-variants.ts';
+import { engineVariants } from '../support/queries/engine-variants.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { differences, lawCases } from './laws.ts';
 

@@ -1,15 +1,15 @@
 /**
  * The law of the engine: an answer depends neither on the rules of the optimizer nor on batches nor on the forms of
  * vectors nor on where the rows are kept. Every case of test/cases and, with CONFORMANCE_DIR, every recorded case runs
- * as it is and in each variant (test/support/engine-variants.ts). `npm run laws` runs all of them; `npm run laws --
+ * as it is and in each variant (test/support/queries/engine-variants.ts). `npm run laws` runs all of them; `npm run laws --
  * -variants "no rules,batches of one" -cases ce-12` some (parts of names will do).
  */
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { caseFilesOf, casesFolder } from '../support/case-files.ts';
-import { type ConformanceCase, runCase, sameOutput } from '../support/conformance.ts';
-import { engineVariants, isOverMemory } from '../support/engine-variants.ts';
+import { caseFilesOf, casesFolder } from '../support/queries/case-files.ts';
+import { type ConformanceCase, runCase, sameOutput } from '../support/queries/conformance.ts';
+import { engineVariants, isOverMemory } from '../support/queries/engine-variants.ts';
 
 interface LawCase extends ConformanceCase {
   readonly directory: string;

@@ -1,6 +1,6 @@
 /** Requests of OTLP that fuzzing begins with, and bytes of theirs that nobody would send. */
 import type { Signal } from '../../src/formats/otlp/schema.ts';
-import { logsOf, otlpBytes, otlpJson } from '../support/otlp.ts';
+import { logsOf, otlpBytes, otlpJson } from '../support/formats/otlp.ts';
 import type { Random } from '../support/random.ts';
 
 const list = (...values: readonly object[]): object => ({ arrayValue: { values } });

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { recordMixedOperations, replayOnLake, replayTimes } from '../support/replay-campaign.ts';
+import { recordMixedOperations, replayOnLake, replayTimes } from '../support/machines/replay-campaign.ts';
 import { differenceText } from '../../src/recording/differences.ts';
 import { seedOf } from '../support/random.ts';
 

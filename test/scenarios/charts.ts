@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { machineNames } from '../../src/recording/record.ts';
 import { parseScenario } from '../../src/recording/scenario.ts';
-import { machineChart } from '../support/machine-chart.ts';
-import { scenarioSvg } from '../support/scenario-picture.ts';
-import { scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
+import { machineChart } from '../support/machines/chart.ts';
+import { scenarioSvg } from '../support/machines/scenario-picture.ts';
+import { scenarioFiles, scenarioFolder } from '../support/machines/scenario-player.ts';
 
 const folder = resolve(process.argv[2] ?? join(tmpdir(), 'lake-charts'));
 mkdirSync(folder, { recursive: true });
@@ -21,7 +21,7 @@ const write = (name: string, svg: string): void => {
 for (const machine of machineNames) write(machine, machineChart(machine));
 for (const kind of [...machineNames, 'service']) {
   for (const file of scenarioFiles(kind)) {
-    const name = `${kind}-${file.replace('.yaml', '')}`;
+    const name = `${kind}-${file.replace('.yaml', '').replaceAll('/', '-')}`;
     write(name, scenarioSvg(parseScenario(readFileSync(join(scenarioFolder, kind, file), 'utf8'), file), name));
   }
 }

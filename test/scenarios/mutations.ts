@@ -4,8 +4,8 @@
  * noticed.
  */
 import { machineNames, type MachineName } from '../../src/recording/record.ts';
-import { liveMutants } from '../support/live-mutants.ts';
-import { mutantText, runMutants } from '../support/machine-mutants.ts';
+import { liveMutants } from '../support/machines/live-mutants.ts';
+import { mutantText, runMutants } from '../support/machines/mutants.ts';
 
 const asked = process.argv.slice(2) as MachineName[];
 const names = asked.length > 0 ? asked : machineNames;

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { playLakeScenario } from '../../src/commands/replay/lake-scenario.ts';
 import { machineNames } from '../../src/recording/record.ts';
 import { expectedSteps, type LakeScenario, parseScenario, playScenario } from '../../src/recording/scenario.ts';
-import { runMutants } from '../support/machine-mutants.ts';
-import { machineScenarios, scenarioFiles, scenarioFolder } from '../support/scenario-player.ts';
+import { runMutants } from '../support/machines/mutants.ts';
+import { machineScenarios, scenarioFiles, scenarioFolder } from '../support/machines/scenario-player.ts';
 
 for (const machine of machineNames) {
   describe(machine, () => {

@@ -5,9 +5,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import type { Running, Shipper } from './shippers.ts';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../support/service/free-port.ts';
 
 /** Records in the pool of a program, and different ones among them. */
 export interface Shipped {

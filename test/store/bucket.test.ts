@@ -11,10 +11,10 @@ import { CredentialChain, profilesOf, regionOf } from '../../src/store/credentia
 import { Agents } from '../../src/store/http-exchange.ts';
 import { checkConditional, openBucket, type S3Options } from '../../src/store/s3.ts';
 import { elementOf } from '../../src/store/xml.ts';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type Fault, type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
-import { lacksMoto, startMoto } from '../support/moto.ts';
-import { lacksVersity, startVersity } from '../support/versitygw.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type Fault, type FaultProxy, startFaultProxy } from '../support/store/fault-proxy.ts';
+import { lacksMoto, startMoto } from '../support/store/moto.ts';
+import { lacksVersity, startVersity } from '../support/store/versitygw.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-bucket-'));
 afterAll(() => rmSync(folder, { recursive: true }));

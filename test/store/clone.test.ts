@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openLake } from '../../src/lake/lake.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { cloneFolder } from '../../src/lake/store/clone.ts';
-import { runProgram } from '../support/lake-command.ts';
-import { startService } from '../support/server.ts';
+import { runProgram } from '../support/service/lake-command.ts';
+import { startService } from '../support/service/server.ts';
 
 const newFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'lake-clone-test-'));

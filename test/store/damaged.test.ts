@@ -4,7 +4,7 @@ import { fsckCommand } from '../../src/commands/fsck.ts';
 import type { Lake, ObjectMeta } from '../../src/lake/lake.types.ts';
 import { openObjects } from '../../src/lake/objects/objects.ts';
 import { openBucket } from '../../src/store/s3.ts';
-import type { BucketServer } from '../support/bucket-server.ts';
+import type { BucketServer } from '../support/store/bucket-server.ts';
 import { inlineObject, newPool, temporaryDirectory } from '../unit/lake/support.ts';
 import { addressAt, openReplica, openStored, startStore } from './support.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RangeCache, rangesOf } from '../../src/lake/objects/ranges.ts';
 import { openObject, projectionOf, sourceOfBytes } from '../../src/lake/objects/reader.ts';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { temporaryDirectory } from '../unit/lake/support.ts';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect } from '../../src/client/client.ts';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
-import { runProgram } from '../support/lake-command.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
+import { runProgram } from '../support/service/lake-command.ts';
 
 let store: BucketServer;
 const folders: string[] = [];

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/built-service.ts';
-import { startFaultProxy } from '../support/fault-proxy.ts';
-import { runProgram } from '../support/lake-command.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type Service, startBuiltService } from '../support/service/built.ts';
+import { startFaultProxy } from '../support/store/fault-proxy.ts';
+import { runProgram } from '../support/service/lake-command.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 
 const runs = Number(process.env['STORE_RUNS'] ?? 1);

@@ -9,8 +9,8 @@ import { type FollowOptions, openFollower } from '../../src/lake/store/follow.ts
 import type { LakeFollower } from '../../src/lake/store/store.types.ts';
 import { openBucket, type S3Options } from '../../src/store/s3.ts';
 import type { Bucket } from '../../src/store/bucket.ts';
-import { type BucketServer, startBucketServer } from '../support/bucket-server.ts';
-import { type FaultProxy, startFaultProxy } from '../support/fault-proxy.ts';
+import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
+import { type FaultProxy, startFaultProxy } from '../support/store/fault-proxy.ts';
 
 export const addressAt = (endpoint: string, prefix = 'a/'): S3Options => ({
   bucket: 'lakes',

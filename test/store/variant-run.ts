@@ -1,22 +1,22 @@
 /**
  * `npm run test:bucket [URL] [FILES]`: the tests of recorded cases and exchanges, endpoints, clients, laws and pages with
- * their lakes in a bucket (support/test-store.ts): of a small store in each process, or of the store at URL, which has a
+ * their lakes in a bucket (support/store/test-store.ts): of a small store in each process, or of the store at URL, which has a
  * bucket `lakes` and the user `key`, `secret`; with `versitygw` or `moto` of one that is started for it.
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { startMoto } from '../support/moto.ts';
-import { startVersity } from '../support/versitygw.ts';
+import { startMoto } from '../support/store/moto.ts';
+import { startVersity } from '../support/store/versitygw.ts';
 
 const files = [
   'test/conformance.test.ts',
   'test/exchanges.test.ts',
   'test/http-cases.test.ts',
-  'test/transaction.test.ts',
-  'test/merge-records.test.ts',
-  'test/time-travel.test.ts',
-  'test/upsert.test.ts',
-  'test/identity.test.ts',
+  'test/pools/transaction.test.ts',
+  'test/pools/merge-records.test.ts',
+  'test/pools/time-travel.test.ts',
+  'test/pools/upsert.test.ts',
+  'test/pools/identity.test.ts',
   'test/unit/http/answer-formats.test.ts',
   'test/client',
   'test/clients',

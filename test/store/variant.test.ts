@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runHistory, steps } from '../laws/history.ts';
 import { differences, lawCases } from '../random/laws.ts';
-import { type Client, clientOf } from '../support/client.ts';
+import { type Client, clientOf } from '../support/service/client.ts';
 import { randomOf, seedOf } from '../support/random.ts';
-import { startService, type TestService } from '../support/server.ts';
+import { startService, type TestService } from '../support/service/server.ts';
 
 let service: TestService;
 let client: Client;

@@ -1,7 +1,7 @@
 /** Answers of SELECT that differ from DuckDB's, each with an example (test/cases/beside-duckdb.yaml). */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { casesFolder } from './case-files.ts';
+import { casesFolder } from './queries/case-files.ts';
 
 interface BesideDuckdb {
   readonly what: string;

@@ -16,10 +16,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const scripts = [
   'test/bench/traffic.ts',
   'test/random/fuzz-child.ts',
-  'test/random/queries-child.ts',
+  'test/random/queries/child.ts',
   'test/support/small-commits-writer.ts',
-  'test/unit/lake/crash-writer.ts',
-  'test/unit/lake/fault-writer.ts',
+  'test/unit/lake/repair/crash-writer.ts',
+  'test/unit/lake/repair/fault-writer.ts',
   'test/unit/lake/lake-opener.ts',
   'test/unit/lake/pack-writer.ts',
 ];

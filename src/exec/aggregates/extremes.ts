@@ -12,7 +12,7 @@ import { concat } from '../../vectors/concat.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BestTexts } from './best-texts.ts';
 import { type AggregateState, bytes, floats, widened } from './grouping/state.ts';
-import { classOf, classes, mixture, numbersOfGroups } from './numeric.ts';
+import { classOf, classes, mixture, numbersOfGroups } from './numbers/numeric.ts';
 import { eachPart, idsOfOne, isNothing, numbersIn, pick } from './grouping/parts.ts';
 import { type SparseNumbers, denseRange, sparseNumbers } from '../expressions/sparse.ts';
 import { extremeWide } from '../expressions/wide.ts';

@@ -1,6 +1,6 @@
 /**
  * json_group_array, json_group_object: JSON of the rows, in the order of arrival. What they collect is JSON already, or
- * fields of an object as their text: `query/sql/json.ts` makes it of the arguments.
+ * fields of an object as their text: `query/sql/values/json.ts` makes it of the arguments.
  */
 import { LakeError } from '../../errors.ts';
 import { chargeText } from '../../vectors/stop.ts';

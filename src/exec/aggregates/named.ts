@@ -2,7 +2,7 @@
  * Aggregates by name, and fresh states of them. The table (aggregates.ts) puts its rows here: some of them ask for
  * others by name.
  */
-import { stateFormOf } from '../../query/sql/states.ts';
+import { stateFormOf } from '../../query/sql/values/states.ts';
 import { types } from '../../vectors/type.ts';
 import { underValue } from '../../vectors/value.ts';
 import { valueAt } from '../../vectors/vector.ts';

@@ -8,7 +8,7 @@ import { JsonGroupState } from './json-groups.ts';
 import { HeldState } from './grouping/held.ts';
 import { ArgumentState } from './grouping/pairs.ts';
 import { PlaceState } from './grouping/places.ts';
-import { type QuantileKind, QuantileState } from './quantiles.ts';
+import { type QuantileKind, QuantileState } from './numbers/quantiles.ts';
 import { type AggregateRow, alias, counting, giving, givingBy, paired, row, signed, taking } from './row.ts';
 
 /** Rows that other names of these stand for. */

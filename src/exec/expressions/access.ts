@@ -1,5 +1,5 @@
 /** Fields, indexes and slices. */
-import { charactersIn, nextCharacter } from '../../vectors/text-codec.ts';
+import { charactersIn, nextCharacter } from '../../vectors/texts/codec.ts';
 import { type Type, isInteger, types, underType } from '../../vectors/type.ts';
 import {
   type Vector,

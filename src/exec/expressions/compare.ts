@@ -19,7 +19,7 @@ import {
   uniformType,
 } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan/plan.ts';
-import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/time-texts.ts';
+import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/texts/times.ts';
 import { apply, type Kernel } from './apply.ts';
 import { type Outcomes, compareWide, compareWides } from './wide.ts';
 import { errors, overlay } from './rows.ts';

@@ -1,5 +1,5 @@
 /** The patterns of LIKE over bytes: `%` any run, `_` one character. */
-import { nextCharacter, textToBytes } from '../../vectors/text-codec.ts';
+import { nextCharacter, textToBytes } from '../../vectors/texts/codec.ts';
 import { type BytesVector, textAt } from '../../vectors/vector.ts';
 
 const percent = 0x25;

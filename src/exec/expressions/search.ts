@@ -1,12 +1,12 @@
 /** Search terms: text, patterns and values anywhere inside of a row (reference/language/grammar.md section 8). */
-import { textToBytes } from '../../vectors/text-codec.ts';
+import { textToBytes } from '../../vectors/texts/codec.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Value, stringValue } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { compareVectors } from './compare.ts';
-import { areTimeTexts, isOfTimeText } from '../../vectors/time-texts.ts';
+import { areTimeTexts, isOfTimeText } from '../../vectors/texts/times.ts';
 import { testRows } from './regexp.ts';
 import { truth, truthOf } from './rows.ts';
 import { walk, type Codes } from './walk.ts';

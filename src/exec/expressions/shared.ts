@@ -6,7 +6,7 @@
  */
 import type { Vector } from '../../vectors/vector.ts';
 import type { PlanExpr } from '../../query/plan/plan.ts';
-import { sqlTypeKey } from '../../query/sql/types.ts';
+import { sqlTypeKey } from '../../query/sql/values/types.ts';
 import { functionNamed } from '../functions/functions.ts';
 import type { Evaluator, ExpressionContext } from './evaluator.ts';
 import { type FloatRoom, roomAtHand } from './float-room.ts';

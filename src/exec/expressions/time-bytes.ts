@@ -5,7 +5,7 @@
 import { types } from '../../vectors/type.ts';
 import { narrowed } from './wide-arithmetic.ts';
 import { markRuns } from '../../vectors/runs.ts';
-import { type TimeRange, minuteOf, rangeBehind, searchBehind, timesBehind, two } from '../../vectors/time-texts.ts';
+import { type TimeRange, minuteOf, rangeBehind, searchBehind, timesBehind, two } from '../../vectors/texts/times.ts';
 import {
   type BytesVector,
   type NumberArray,

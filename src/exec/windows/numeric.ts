@@ -6,7 +6,7 @@ import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type NumberArray, type Vector, nulls, take } from '../../vectors/vector.ts';
-import { classOf, classes, numbersOfGroups, wrapped } from '../aggregates/numeric.ts';
+import { classOf, classes, numbersOfGroups, wrapped } from '../aggregates/numbers/numeric.ts';
 import { type Visit, eachPart } from '../aggregates/grouping/parts.ts';
 import { combine } from '../expressions/rows.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';

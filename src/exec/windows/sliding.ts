@@ -5,7 +5,7 @@
  *
  * Invariant: the results are those of the states of the aggregates.
  */
-import { textToBytes } from '../../vectors/text-codec.ts';
+import { textToBytes } from '../../vectors/texts/codec.ts';
 import { knownValue, mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { equalValues } from '../../vectors/compare.ts';
@@ -18,7 +18,7 @@ import { Uint8List } from '../../vectors/lists.ts';
 import { ColumnCodes } from '../aggregates/grouping/codes.ts';
 import { ModeState } from '../aggregates/mode.ts';
 import { TextState } from '../aggregates/grouping/pairs.ts';
-import { QuantileState, orderOf } from '../aggregates/quantiles.ts';
+import { QuantileState, orderOf } from '../aggregates/numbers/quantiles.ts';
 import { under } from '../aggregates/under.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { overlay } from '../expressions/rows.ts';

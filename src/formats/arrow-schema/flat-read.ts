@@ -4,7 +4,7 @@
  * Invariant: every place is checked against the buffer; loops run over what the buffer can hold, whatever its counts
  * claim. Damage is a BytesFault.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

@@ -1,6 +1,6 @@
 /** The schema of an Arrow stream: fields of the flatbuffer to columns. */
-import type { Column, ColumnType, TimeUnit } from '../column-types.ts';
-import { BytesFault } from '../type-bytes.ts';
+import type { Column, ColumnType, TimeUnit } from '../columns/types.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { FlatTable } from './flat-read.ts';
 import { extensionKey, typeCode, uuidExtension } from './ipc.ts';
 

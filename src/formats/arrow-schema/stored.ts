@@ -1,6 +1,6 @@
 /** The Arrow schema that writers keep beside the one of a Parquet file, under the key `ARROW:schema`. */
-import type { Column } from '../column-types.ts';
-import { BytesFault } from '../type-bytes.ts';
+import type { Column } from '../columns/types.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { FlatTable } from './flat-read.ts';
 import { continuation, headerCode } from './ipc.ts';
 import { readSchema } from './schema-read.ts';

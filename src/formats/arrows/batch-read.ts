@@ -35,11 +35,11 @@ import {
   unpackBits,
   validRows,
   withNulls,
-} from '../column-in.ts';
-import { type Column, type ColumnType, distinctNames, nanosOf } from '../column-types.ts';
+} from '../columns/in.ts';
+import { type Column, type ColumnType, distinctNames, nanosOf } from '../columns/types.ts';
 import type { Hold, RowWindows } from '../row-windows.ts';
-import { BytesFault } from '../type-bytes.ts';
-import { type Losses, decimalsOfWords } from '../decimals.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
+import { type Losses, decimalsOfWords } from '../columns/decimals.ts';
 import { type Buffer, type BufferOptions, Buffers } from './buffers.ts';
 import type { FlatTable } from '../arrow-schema/flat-read.ts';
 import type { Message } from './messages.ts';

@@ -30,9 +30,9 @@ import {
   plainOf,
   runsFrom,
   withPlaceholder,
-} from '../column-out.ts';
-import { type Column, type ColumnType, memberIndexes, nanosOf } from '../column-types.ts';
-import { type Units, unitsOfDecimals } from '../decimals.ts';
+} from '../columns/out.ts';
+import { type Column, type ColumnType, memberIndexes, nanosOf } from '../columns/types.ts';
+import { type Units, unitsOfDecimals } from '../columns/decimals.ts';
 import { type FlatObject, int64 } from './flat-write.ts';
 
 /** What errors call the writer. */

@@ -9,7 +9,7 @@ import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { Spool } from '../spool.ts';
 import type { ScratchBytes } from '../spool.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** Compressed buffers expand to more than the limit. */
 export class TooMuch extends Error {}

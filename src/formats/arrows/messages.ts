@@ -5,7 +5,7 @@ import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
 import type { ReadOptions } from '../format.types.ts';
 import { Spool } from '../spool.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { FlatTable } from '../arrow-schema/flat-read.ts';
 import { continuation } from '../arrow-schema/ipc.ts';
 

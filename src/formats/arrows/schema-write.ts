@@ -1,5 +1,5 @@
 /** The schema message of an Arrow stream. */
-import type { Column, ColumnType } from '../column-types.ts';
+import type { Column, ColumnType } from '../columns/types.ts';
 import { type FlatField, type FlatObject, bool, flatBytes, int16, int32, int64, uint8 } from './flat-write.ts';
 import {
   extensionKey,

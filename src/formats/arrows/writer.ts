@@ -3,11 +3,11 @@
  * every 1024 records, or 4 MiB of them, not compressed. A file is a stream between marks, with a table of its batches at
  * the end (format/File.fbs of Apache Arrow).
  */
-import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
+import type { ChunkBuffers } from '../../vectors/texts/chunk-buffers.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { type Column, columnsOf, columnsWithoutRows } from '../column-types.ts';
+import { type Column, columnsOf, columnsWithoutRows } from '../columns/types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-import { RecordRows } from '../record-rows.ts';
+import { RecordRows } from '../columns/record-rows.ts';
 import { BatchWriter, writerName } from './batch-write.ts';
 import { type FlatObject, flatBytes, int16 } from './flat-write.ts';
 import { continuation, metadataVersion } from '../arrow-schema/ipc.ts';

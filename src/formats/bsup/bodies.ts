@@ -1,7 +1,7 @@
 /** Tagged bodies one behind the other, all of one type, as they occur outside of BSUP streams. */
 import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { spanAt } from './decode-leaves.ts';
 import { decodeColumn } from './decode.ts';
 import { measure } from './encode.ts';

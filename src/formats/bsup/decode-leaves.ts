@@ -7,7 +7,7 @@
 import { type EnumType, type PrimitiveType, type Type, types } from '../../vectors/type.ts';
 import { float16Number } from '../../vectors/value.ts';
 import type { BytesVector, FlatVector, NumberArray } from '../../vectors/vector.ts';
-import { BytesFault, Cursor, readTypeValue } from '../type-bytes.ts';
+import { BytesFault, Cursor, readTypeValue } from '../columns/type-bytes.ts';
 
 /** The bytes that values are in. */
 export interface Source {

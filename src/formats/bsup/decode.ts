@@ -15,7 +15,7 @@ import type { MapType, RecordType, SetType, Type, UnionType } from '../../vector
 import { compareBytes } from '../../vectors/value.ts';
 import { type Field, type FlatVector, type Vector, constant, gather } from '../../vectors/vector.ts';
 import { emptyOf, zeroOf } from '../placeholders.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import {
   type Places,
   type Source,

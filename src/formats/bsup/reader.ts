@@ -4,7 +4,7 @@
 import { LakeError } from '../../errors.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { Batches, PlacedFault } from './batches.ts';
 import { FrameReader, frameKind } from './frames.ts';
 

@@ -12,8 +12,8 @@ import {
   checkedUnion,
   primitiveOf,
   times,
-} from '../type-bytes.ts';
-import { typeFault } from '../type-limits.ts';
+} from '../columns/type-bytes.ts';
+import { typeFault } from '../columns/type-limits.ts';
 
 const firstId = 30;
 /** Most types that one segment may define, and most components (fields, members, symbols) of all of them. */

@@ -8,7 +8,7 @@
 import { LakeError } from '../../errors.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import type { ChunkBuffers } from '../../vectors/chunk-buffers.ts';
+import type { ChunkBuffers } from '../../vectors/texts/chunk-buffers.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { namedType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue, uvarintSize } from '../../vectors/value.ts';

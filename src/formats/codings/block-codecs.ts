@@ -8,7 +8,7 @@ import * as zlib from 'node:zlib';
 import { messageOf } from '../../errors.ts';
 import { decodeLz4At, lz4ExpansionMax } from './lz4.ts';
 import { decodeSnappy } from './snappy.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { xxh32 } from './xxh.ts';
 import { expandZstd } from './zstd.ts';
 

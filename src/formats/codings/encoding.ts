@@ -1,7 +1,7 @@
 /** Content codings of HTTP bodies (RFC 9110, 8.4): their names, and undoing them in a stream. */
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
 import { LakeError } from '../../errors.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { type Expand, throughZlib } from './through-zlib.ts';
 import { zstdExpanded } from './zstd.ts';
 import { isSkippable, zstdMagic } from './zstd-frames.ts';

@@ -1,7 +1,7 @@
 /** Streams of node:zlib as functions of bytes. */
 import type { Transform } from 'node:stream';
 import { messageOf } from '../../errors.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** What undoes a coding. */
 export type Expand = (input: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>;

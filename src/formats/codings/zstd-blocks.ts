@@ -13,7 +13,7 @@
  * - A stream keeps twice its window at most.
  * - Where a frame has a content checksum or a content size, what comes out is compared with it.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { Xxh64 } from './xxh.ts';
 import {
   type BlockHead,

@@ -6,7 +6,7 @@
  * Invariant: windows are `windowBytesMax` at most in streams, and a block claims 128 KiB at most.
  */
 import { ByteSource } from '../byte-source.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** Ends the reading of what is damaged. @throws BytesFault that names it */
 export const damaged = (what: string): never => {

@@ -4,7 +4,7 @@
  */
 import { type Type, arrayType, namedType, recordType, types } from '../../vectors/type.ts';
 import { type Data, type Value, recordValue } from '../../vectors/value.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** Bytes in the data section. For blocks of integers `memory` is what they take there, for others `length` is. */
 export interface Segment {

@@ -4,7 +4,7 @@
  * Invariants: nothing is read outside of the segment; a cursor keeps one group of values, never a whole vector. 64-bit
  * values are pairs of 32-bit words.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 const broken = (): BytesFault => new BytesFault('malformed CSUP integer block');
 

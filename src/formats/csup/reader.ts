@@ -6,7 +6,7 @@ import { ByteSource } from '../byte-source.ts';
 import { type ReadOptions, type Reader, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
 import { batchBytesMax } from '../row-windows.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { type ColumnCursor, ObjectColumns } from './columns.ts';
 import { type Descriptor, descriptorOf } from './descriptors.ts';
 import type { BsupParts } from './parts.ts';

@@ -1,8 +1,8 @@
 /** Prints cells of CSV and TSV, in quotes where they need them. */
 import { plainFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import type { TextOut } from '../../vectors/text-out.ts';
-import { timePrinter } from '../../vectors/time-out.ts';
+import type { TextOut } from '../../vectors/texts/out.ts';
+import { timePrinter } from '../../vectors/texts/time-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, underValue } from '../../vectors/value.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';

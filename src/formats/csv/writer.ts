@@ -4,9 +4,9 @@
 import { LakeError } from '../../errors.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import type { TextOut } from '../../vectors/text-out.ts';
+import type { TextOut } from '../../vectors/texts/out.ts';
 import { type RecordVector, type Vector, valueAt } from '../../vectors/vector.ts';
-import { asRecord, leafValues, leavesOf } from '../flat-columns.ts';
+import { asRecord, leafValues, leavesOf } from '../columns/flat.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { chunkText, rowChunks } from '../row-chunks.ts';
 import { cellPrinter, printCell, quoteFrom } from './cell-text.ts';

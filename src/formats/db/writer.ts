@@ -1,7 +1,7 @@
 /** Writes what describes pools and objects for people; every other value is SUP, one a line. */
 import { primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { TextOut } from '../../vectors/text-out.ts';
+import { TextOut } from '../../vectors/texts/out.ts';
 import { types } from '../../vectors/type.ts';
 import { type Data, type Value, underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';

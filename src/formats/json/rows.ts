@@ -6,9 +6,9 @@ import { floatsOfTexts, longDecimalName } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { bytesText, durationText, ipText, jsonFloatText, netText } from '../../vectors/literal.ts';
 import { type RowPrinter, type WeaveStyle, cleanliness, strandOf, weavePrinter } from '../../vectors/row-weave.ts';
-import { escapeTable, isClean, quotedRun } from '../../vectors/quoted-text.ts';
-import type { TextOut } from '../../vectors/text-out.ts';
-import { timePrinter } from '../../vectors/time-out.ts';
+import { escapeTable, isClean, quotedRun } from '../../vectors/texts/quoted.ts';
+import type { TextOut } from '../../vectors/texts/out.ts';
+import { timePrinter } from '../../vectors/texts/time-out.ts';
 import { types } from '../../vectors/type.ts';
 import {
   type BytesVector,

@@ -13,7 +13,7 @@
  * An entry takes nine bytes: a number, or two places of 32 bits. What long values take is charged to the reader's
  * memory.
  */
-import { bytesToText, changeBetweenBytes } from '../../vectors/text-codec.ts';
+import { bytesToText, changeBetweenBytes } from '../../vectors/texts/codec.ts';
 import { LakeError } from '../../errors.ts';
 import { fitsInt64, parseInteger } from '../../vectors/literal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
@@ -28,7 +28,7 @@ import {
   unionOfDistinct,
 } from '../../vectors/type.ts';
 import type { ByteWindow } from '../byte-window.ts';
-import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
+import { type KeyNode, type Layout, Layouts, sameBytes } from '../columns/key-layouts.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { ValueMemory } from '../value-memory.ts';
 
@@ -698,7 +698,7 @@ const ascii = (bytes: Uint8Array, start: number, end: number): string => {
 
 /**
  * Text of the bytes between quotes: escapes undone, NFC, lone surrogates replaced; bytes that are no UTF-8 are kept
- * (vectors/text-codec.ts).
+ * (vectors/texts/codec.ts).
  */
 export const decodeText = (bytes: Uint8Array, start: number, end: number): string => {
   const raw = bytesToText(bytes.subarray(start, end));

@@ -3,7 +3,7 @@ import type { Builder } from '../../vectors/builder.ts';
 import { fitsInt64, parseInteger } from '../../vectors/literal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type UnionType, memberOf, types } from '../../vectors/type.ts';
-import { beginLayout } from '../key-layouts.ts';
+import { beginLayout } from '../columns/key-layouts.ts';
 import { pieceBytes, textPieces } from '../text-pieces.ts';
 import { type JsonTape, decodeText, kind } from './tape.ts';
 

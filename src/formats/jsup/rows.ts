@@ -1,7 +1,7 @@
 /** Rows of a vector as JSUP values, a printer for each column, without a Value per row. */
 import { bytesText, durationText, floatText, ipText, netText, timeText } from '../../vectors/literal.ts';
-import { escapeTable, quotedTail } from '../../vectors/quoted-text.ts';
-import type { TextOut } from '../../vectors/text-out.ts';
+import { escapeTable, quotedTail } from '../../vectors/texts/quoted.ts';
+import type { TextOut } from '../../vectors/texts/out.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import type { BytesVector, NumberVector, RecordVector, Vector } from '../../vectors/vector.ts';
 
@@ -128,7 +128,7 @@ const exactFloat = (x: number, bits: 32 | 64): string => (Object.is(x, -0) ? '-0
 /** The reference escapes what HTML would read, and the line separators. */
 const escapes = escapeTable('"\\<>&', true);
 
-/** bytes[start, end) as a JSON string; `quotedRun` of vectors/quoted-text.ts passes over `<`, `>` and `&`. */
+/** bytes[start, end) as a JSON string; `quotedRun` of vectors/texts/quoted.ts passes over `<`, `>` and `&`. */
 const jsonRun = (out: TextOut, source: Uint8Array, start: number, end: number): void => {
   out.byte(0x22);
   quotedTail(out, source, start, end, escapes);

@@ -4,7 +4,7 @@
  * Invariant: a channel that ends has begun, if only just before.
  */
 import { typesOf } from '../../vectors/fuse.ts';
-import { TextOut, bytesOfText } from '../../vectors/text-out.ts';
+import { TextOut, bytesOfText } from '../../vectors/texts/out.ts';
 import { type Type, types } from '../../vectors/type.ts';
 import type { Data, Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';

@@ -1,6 +1,6 @@
 /** Writes strings as they are and everything else as SUP, one a line. */
 import { supRowPrinter } from '../../vectors/sup/rows.ts';
-import { TextOut } from '../../vectors/text-out.ts';
+import { TextOut } from '../../vectors/texts/out.ts';
 import { type TypeNames, types } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';

@@ -8,7 +8,7 @@
  */
 import type { Builder } from '../../vectors/builder.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
-import { bytesToText, textToBytes } from '../../vectors/text-codec.ts';
+import { bytesToText, textToBytes } from '../../vectors/texts/codec.ts';
 import {
   type ArrayType,
   type RecordType,
@@ -20,8 +20,8 @@ import {
   types,
   unionOfDistinct,
 } from '../../vectors/type.ts';
-import { type KeyNode, Layouts, beginLayout } from '../key-layouts.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { type KeyNode, Layouts, beginLayout } from '../columns/key-layouts.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { ValueMemory } from '../value-memory.ts';
 import { type Envelope, type Wire, wireType } from './wire.ts';
 

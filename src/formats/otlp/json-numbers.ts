@@ -2,7 +2,7 @@
  * Numbers of OTLP's JSON where they lie: words of whole numbers, exact to the last of 64 bits, and floats. No text is made
  * of what is written as programs write it; the rest goes by its text.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { JsonTokens } from './json-tokens.ts';
 import type { Kind } from './schema.ts';
 

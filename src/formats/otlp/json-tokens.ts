@@ -1,7 +1,7 @@
 /** Tokens of JSON text where they lie; what is wrong is a BytesFault. */
 import { checkStopAt } from '../../vectors/stop.ts';
-import { textToBytes } from '../../vectors/text-codec.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { textToBytes } from '../../vectors/texts/codec.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 

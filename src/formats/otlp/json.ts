@@ -8,8 +8,8 @@
  * - null is as if the name were not there.
  */
 import { checkStopAt } from '../../vectors/stop.ts';
-import { textSize, textToBytes, writeText } from '../../vectors/text-codec.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { textSize, textToBytes, writeText } from '../../vectors/texts/codec.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { ValueMemory } from '../value-memory.ts';
 import { floatText, hexByte, integer, integerOf, plainFloat, plainInteger, shown } from './json-numbers.ts';
 import { JsonTokens } from './json-tokens.ts';

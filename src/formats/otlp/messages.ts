@@ -14,7 +14,7 @@ import {
   types,
   unionOfDistinct,
 } from '../../vectors/type.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { type AnyValues, Place } from './any-values.ts';
 import type { FieldSpec, Kind, MessageSpec } from './schema.ts';
 import { type Wire, otherType, wireType } from './wire.ts';

@@ -6,7 +6,7 @@ import { LakeError } from '../../errors.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, type Reader, type WholeReader, readLimits } from '../format.types.ts';
 import { ReadMemory, wholeBody } from '../read-memory.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { ValueMemory } from '../value-memory.ts';
 import { JsonFault, wireOfJson } from './json.ts';
 import { type RequestRows, requestRows } from './rows.ts';

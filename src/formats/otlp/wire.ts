@@ -9,7 +9,7 @@
  * once and comes in several fields is all of them together, as the format has it: such pieces are copied behind the
  * bytes, so that the message lies in one place as others do.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** How a field lies in the bytes. */
 export const wireType = { varint: 0, fixed64: 1, bytes: 2, group: 3, groupEnd: 4, fixed32: 5 } as const;

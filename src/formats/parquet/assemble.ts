@@ -6,10 +6,10 @@
  */
 import { arrayType } from '../../vectors/type.ts';
 import { type Vector, uniformType } from '../../vectors/vector.ts';
-import { mapVector, withNulls } from '../column-in.ts';
-import { distinctNames } from '../column-types.ts';
-import type { Losses } from '../decimals.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { mapVector, withNulls } from '../columns/in.ts';
+import { distinctNames } from '../columns/types.ts';
+import type { Losses } from '../columns/decimals.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { Entries } from './open-page.ts';
 import { type Content, type Node, leavesOf } from './plan.ts';
 

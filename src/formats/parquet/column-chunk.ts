@@ -5,17 +5,17 @@
  * - What is held is a dictionary and a page, and both can be let go: they are read again when they are needed.
  * - Rows that were taken belong to who took them.
  */
-import { alikeDecimals } from '../decimals.ts';
+import { alikeDecimals } from '../columns/decimals.ts';
 import { crc32 } from 'node:zlib';
 import type { ColumnMetaData } from 'hyparquet';
 import { concat } from '../../vectors/concat.ts';
-import { joinBytes } from '../../vectors/join-bytes.ts';
+import { joinBytes } from '../../vectors/texts/join-bytes.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { Codec } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import type { Spool } from '../spool.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { type Entries, type OpenPage, entriesBytes } from './open-page.ts';
 import type { ParkedPages } from './parked.ts';
 import { type PageContext, readDictionary, readPage } from './page.ts';

@@ -4,7 +4,7 @@
  * Invariants: nothing is read at or behind `end`; arrays are made for as many values as the bytes can stand for. Damage
  * is a BytesFault.
  */
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 const cut = (): BytesFault => new BytesFault('page cut short');
 

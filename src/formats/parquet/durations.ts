@@ -4,7 +4,7 @@
  */
 import type { FileMetaData } from 'hyparquet';
 import { storedSchema, storedSchemaKey } from '../arrow-schema/stored.ts';
-import type { Column } from '../column-types.ts';
+import type { Column } from '../columns/types.ts';
 import type { Content, Node } from './plan.ts';
 
 /** The columns with durations where the file's Arrow schema, if it has one, has durations. */

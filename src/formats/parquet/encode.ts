@@ -23,9 +23,9 @@ import {
   pairsFrom,
   plainOf,
   runsFrom,
-} from '../column-out.ts';
-import { nanosOf } from '../column-types.ts';
-import { unitsOfDecimals } from '../decimals.ts';
+} from '../columns/out.ts';
+import { nanosOf } from '../columns/types.ts';
+import { unitsOfDecimals } from '../columns/decimals.ts';
 import { type LeafOut, writerName } from './schema-write.ts';
 
 /** Values in their physical form: words of a fixed number each, or runs of bytes. */

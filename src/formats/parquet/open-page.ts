@@ -12,9 +12,9 @@
 import { unshared } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { HybridReader, type Place, bitsFor } from './decode.ts';
-import type { Losses } from '../decimals.ts';
+import type { Losses } from '../columns/decimals.ts';
 import type { ParkedPages } from './parked.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, noValues, valuesVector } from './values.ts';

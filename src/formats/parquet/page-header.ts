@@ -1,7 +1,7 @@
 /** Headers of pages: Thrift's compact protocol. */
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { messageOf } from '../../errors.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { encodings } from './values.ts';
 
 /** Numbers of the kinds of pages. */

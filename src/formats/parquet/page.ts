@@ -5,12 +5,12 @@
  */
 import { type Codec, expand } from '../codings/block-codecs.ts';
 import type { ReadMemory } from '../read-memory.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { Place } from './decode.ts';
 import { type OpenPage, type PageParts, openPage } from './open-page.ts';
 import { type PageHeader, pageKind } from './page-header.ts';
-import type { Losses } from '../decimals.ts';
+import type { Losses } from '../columns/decimals.ts';
 import type { Leaf } from './plan.ts';
 import { encodings, valuesVector } from './values.ts';
 

@@ -4,8 +4,8 @@
  * A level counts what is there of the optional and repeated fields on the way to a value; see "Dremel".
  */
 import type { LogicalType, SchemaElement } from 'hyparquet';
-import type { TimeUnit } from '../column-types.ts';
-import { BytesFault } from '../type-bytes.ts';
+import type { TimeUnit } from '../columns/types.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 
 /** What the bytes of a leaf mean. */
 type Meaning =

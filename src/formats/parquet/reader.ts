@@ -6,14 +6,14 @@ import { type FileMetaData, type SchemaElement, parquetMetadata } from 'hyparque
 import { deserializeTCompactProtocol } from 'hyparquet/src/thrift.js';
 import { LakeError } from '../../errors.ts';
 import { cutBySize } from '../../vectors/shown-size.ts';
-import { bytesToText } from '../../vectors/text-codec.ts';
+import { bytesToText } from '../../vectors/texts/codec.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
 import { ReadMemory } from '../read-memory.ts';
 import { batchBytesMax } from '../row-windows.ts';
 import { Spool } from '../spool.ts';
-import { BytesFault } from '../type-bytes.ts';
-import { lossesOf } from '../decimals.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
+import { lossesOf } from '../columns/decimals.ts';
 import { withDurations } from './durations.ts';
 import { planOf } from './plan.ts';
 import { readGroup } from './row-group.ts';

@@ -8,15 +8,15 @@
  */
 import type { RowGroup } from 'hyparquet';
 import type { Field, Vector } from '../../vectors/vector.ts';
-import { distinctNames } from '../column-types.ts';
+import { distinctNames } from '../columns/types.ts';
 import type { ReadOptions } from '../format.types.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { RowWindows, partOf } from '../row-windows.ts';
 import type { Spool } from '../spool.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import { assemble } from './assemble.ts';
 import { ColumnChunk, type Mark } from './column-chunk.ts';
-import type { Losses } from '../decimals.ts';
+import type { Losses } from '../columns/decimals.ts';
 import { ParkedPages } from './parked.ts';
 import { type Node, leavesOf } from './plan.ts';
 import type { Entries } from './open-page.ts';

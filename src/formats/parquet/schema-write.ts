@@ -4,7 +4,7 @@
  */
 import type { SchemaElement } from 'hyparquet';
 import { LakeError } from '../../errors.ts';
-import type { Column, ColumnType, TimeUnit } from '../column-types.ts';
+import type { Column, ColumnType, TimeUnit } from '../columns/types.ts';
 
 /** What errors call the writer. */
 export const writerName = 'parquetio';

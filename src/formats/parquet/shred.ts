@@ -18,7 +18,7 @@ import {
   slice,
   take,
 } from '../../vectors/vector.ts';
-import { plainOf } from '../column-out.ts';
+import { plainOf } from '../columns/out.ts';
 import type { LeafValues, TextView } from './encode.ts';
 import { type LeafOut, type NodeOut, writerName } from './schema-write.ts';
 

@@ -2,9 +2,9 @@
 import { float16Number } from '../../vectors/value.ts';
 import { primitiveNamed, types } from '../../vectors/type.ts';
 import { type Vector, bools, nulls, numbers } from '../../vectors/vector.ts';
-import { namedVector, numbersOfPairs, pairsOf, runsVector, scaledPairs, timesOfDays } from '../column-in.ts';
-import { nanosOf } from '../column-types.ts';
-import { BytesFault } from '../type-bytes.ts';
+import { namedVector, numbersOfPairs, pairsOf, runsVector, scaledPairs, timesOfDays } from '../columns/in.ts';
+import { nanosOf } from '../columns/types.ts';
+import { BytesFault } from '../columns/type-bytes.ts';
 import {
   type Place,
   type Runs,
@@ -17,7 +17,7 @@ import {
   decodeSplit,
   plainBytes,
 } from './decode.ts';
-import { type Losses, decimalsOf32, decimalsOf64, decimalsOfRuns } from '../decimals.ts';
+import { type Losses, decimalsOf32, decimalsOf64, decimalsOfRuns } from '../columns/decimals.ts';
 import type { Leaf } from './plan.ts';
 
 /** Numbers of the encodings. */

@@ -3,9 +3,9 @@
  * the table of contents at the end.
  */
 import type { Vector } from '../../vectors/vector.ts';
-import { columnsOf, columnsWithoutRows } from '../column-types.ts';
+import { columnsOf, columnsWithoutRows } from '../columns/types.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
-import { RecordRows } from '../record-rows.ts';
+import { RecordRows } from '../columns/record-rows.ts';
 import { ParquetFile } from './file.ts';
 import { schemaOf, writerName } from './schema-write.ts';
 

@@ -6,7 +6,7 @@ import { LakeError } from '../../errors.ts';
 import { SupParser } from '../../vectors/sup/parse.ts';
 import { SupError } from '../../vectors/sup/error.ts';
 import type { TypeNames } from '../../vectors/type.ts';
-import { bytesToText, textSize } from '../../vectors/text-codec.ts';
+import { bytesToText, textSize } from '../../vectors/texts/codec.ts';
 import type { Value } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { Batches } from '../batches.ts';

@@ -3,7 +3,7 @@ import type { Builder } from '../../vectors/builder.ts';
 import { type ArrayType, type PrimitiveType, arrayType, primitiveOfId, recordType, types } from '../../vectors/type.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Data, type Value, arrayValue, boolValue, integer, nullValue, stringValue } from '../../vectors/value.ts';
-import { beginLayout } from '../key-layouts.ts';
+import { beginLayout } from '../columns/key-layouts.ts';
 import { appendAddress } from '../text-cell.ts';
 import { pieceBytes, textPieces } from '../text-pieces.ts';
 import { type SupTape, kind } from './tape.ts';

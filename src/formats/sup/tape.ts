@@ -28,7 +28,7 @@ import { SupError } from '../../vectors/sup/error.ts';
 import { wordValue } from '../../vectors/sup/words.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import type { LineWindow } from '../faults/values.ts';
-import { type KeyNode, type Layout, Layouts, sameBytes } from '../key-layouts.ts';
+import { type KeyNode, type Layout, Layouts, sameBytes } from '../columns/key-layouts.ts';
 import type { ReadMemory } from '../read-memory.ts';
 import { plainAddress } from '../text-cell.ts';
 import { ValueMemory } from '../value-memory.ts';

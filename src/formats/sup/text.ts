@@ -1,10 +1,10 @@
 /** Strings between quotes, as bytes of the text. */
-import { bytesToText, changeBetweenBytes } from '../../vectors/text-codec.ts';
+import { bytesToText, changeBetweenBytes } from '../../vectors/texts/codec.ts';
 import { unescapedText } from '../../vectors/sup/escapes.ts';
 
 /**
  * The text of bytes[start, end) between quotes, whose escapes are known to be right: NFC, lone surrogates replaced;
- * bytes that are no UTF-8 are kept (vectors/text-codec.ts).
+ * bytes that are no UTF-8 are kept (vectors/texts/codec.ts).
  */
 export const supStringText = (bytes: Uint8Array, start: number, end: number): string => {
   const raw = bytesToText(bytes.subarray(start, end));

@@ -5,11 +5,11 @@
 import { LakeError } from '../../errors.ts';
 import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { TextOut } from '../../vectors/text-out.ts';
+import { TextOut } from '../../vectors/texts/out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
 import { type Data, type Value, isMissing, underValue } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
-import { asRecord, leafValues } from '../flat-columns.ts';
+import { asRecord, leafValues } from '../columns/flat.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { escapedText, secondsText } from '../log-cell.ts';
 

@@ -1,7 +1,7 @@
 /** Prints cells of Zeek logs from their vectors. */
 import { ipText, netText } from '../../vectors/literal.ts';
-import type { TextOut } from '../../vectors/text-out.ts';
-import { SecondsView, appendFraction } from '../../vectors/time-out.ts';
+import type { TextOut } from '../../vectors/texts/out.ts';
+import { SecondsView, appendFraction } from '../../vectors/texts/time-out.ts';
 import { isFloat, types } from '../../vectors/type.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { cellText } from './cells.ts';

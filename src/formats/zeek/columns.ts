@@ -14,7 +14,7 @@ import {
   underType,
 } from '../../vectors/type.ts';
 import { type Data } from '../../vectors/value.ts';
-import { sameBytes } from '../key-layouts.ts';
+import { sameBytes } from '../columns/key-layouts.ts';
 import { appendAddress, plainAddress, plainNumber, textOf } from '../text-cell.ts';
 import type { ValueMemory } from '../value-memory.ts';
 import { type ZeekMarks, parseCell } from './cells.ts';

@@ -5,7 +5,7 @@ import { componentsMax } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { ByteWindow } from '../byte-window.ts';
 import { type ReadOptions, readLimits } from '../format.types.ts';
-import { sameBytes } from '../key-layouts.ts';
+import { sameBytes } from '../columns/key-layouts.ts';
 import { Faults } from '../faults/faults.ts';
 import { batchesOfLines } from '../line-batches.ts';
 import type { ReadMemory } from '../read-memory.ts';

@@ -40,7 +40,7 @@ import {
   stringValue,
 } from '../../vectors/value.ts';
 import { parseSupValues } from '../../vectors/sup/parse.ts';
-import { bytesToText } from '../../vectors/text-codec.ts';
+import { bytesToText } from '../../vectors/texts/codec.ts';
 import { parseTime } from '../../vectors/literal.ts';
 
 const ksuidType = namedType('ksuid.KSUID', types.bytes);

@@ -3,7 +3,7 @@
  * most of its values are, in records and lists one for what most of a field or of the items are. The first row group of
  * a file decides; what is of another kind is in the binary value beside it.
  */
-import type { Column, ColumnType } from '../../formats/column-types.ts';
+import type { Column, ColumnType } from '../../formats/columns/types.ts';
 import { type Field, itemsOf, take } from '../../vectors/vector.ts';
 import { isSized, sizesOf } from '../kinds.ts';
 import { presentRows, rowsOf } from '../walk.ts';

@@ -7,7 +7,7 @@
  * - Numbers of eight bytes and codes of four are views of the bytes that were read; narrower ones are widened.
  */
 import { sizeOf } from '../../vectors/sizes.ts';
-import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/time-texts.ts';
+import { type TimeTexts, rangeOfBounds, timeTexts } from '../../vectors/texts/times.ts';
 import { unionOfOne } from '../../vectors/unions.ts';
 import { type Vector, type FlatVector, type Field, type NumberArray, emptyVector } from '../../vectors/vector.ts';
 import type { Segment, Codes, Flags, Column, DynamicColumn } from './column.ts';

@@ -9,7 +9,7 @@
  *   same order.
  * - Rows of a dynamic or union column are stored member by member in row order, so that tags alone tell their places.
  */
-import { timesOfTexts } from '../../vectors/time-texts.ts';
+import { timesOfTexts } from '../../vectors/texts/times.ts';
 import { memberRows } from '../../vectors/member-rows.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type PrimitiveType, type Type, types, isFloat } from '../../vectors/type.ts';

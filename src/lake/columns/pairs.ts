@@ -7,7 +7,7 @@
  * - The classes are a part of the format: stored pairs are useless when they change.
  * - Pairs of the end of one row and the beginning of the next count too: they do no harm.
  */
-import { isOfTimeText } from '../../vectors/time-texts.ts';
+import { isOfTimeText } from '../../vectors/texts/times.ts';
 
 /** The classes of bytes in their order; what is not here is the last one. */
 const classed = 'abcdefghijklmnopqrstuvwxyz0123456789 -./:_,;=?&%@#+*()[]{}"\'<>|';

@@ -2,7 +2,7 @@
  * Whether a block may hold rows that pass a test, from zone maps alone (comparison rules:
  * reference/language/types-and-casts.md section 4).
  */
-import { textToBytes } from '../../vectors/text-codec.ts';
+import { textToBytes } from '../../vectors/texts/codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';

@@ -8,7 +8,7 @@
  *   undefined for what it does not know.
  * - Nulls, errors and rows without the field never pass.
  */
-import { textToBytes } from '../../vectors/text-codec.ts';
+import { textToBytes } from '../../vectors/texts/codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes } from '../../vectors/value.ts';

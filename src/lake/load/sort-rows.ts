@@ -22,7 +22,7 @@ import {
 } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { newFloats, newWords } from '../../vectors/short-arrays.ts';
-import { timesOfTexts } from '../../vectors/time-texts.ts';
+import { timesOfTexts } from '../../vectors/texts/times.ts';
 import { types } from '../../vectors/type.ts';
 import { ByteWriter, compareBytes, underValue, writeBody } from '../../vectors/value.ts';
 import { writeKey } from '../../vectors/sort-key.ts';

@@ -6,7 +6,7 @@
  * - When the end resolves, every object is durable or inline; `abort` leaves no file.
  */
 import { concat } from '../../vectors/concat.ts';
-import { joinBytes } from '../../vectors/join-bytes.ts';
+import { joinBytes } from '../../vectors/texts/join-bytes.ts';
 import { lowerBound, nullSortKey, sortKeyBytes, upperBound } from '../../vectors/sort-key.ts';
 import { addedSize, heldSize } from '../../vectors/shown-size.ts';
 import { supText } from '../../vectors/sup/print.ts';

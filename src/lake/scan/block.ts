@@ -2,7 +2,7 @@
  * Rows of one block for a scan, part by part: parts that the pruner rules out are not read, columns that only the
  * answer needs are read when the filter has found rows in the part.
  */
-import { areTimeTexts } from '../../vectors/time-texts.ts';
+import { areTimeTexts } from '../../vectors/texts/times.ts';
 import { type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
 import { takenApart } from '../columns/apart.ts';
 import type { ColumnCache } from '../columns/cache.ts';

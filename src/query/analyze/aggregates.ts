@@ -10,11 +10,11 @@ import { literal, pathExpr, pathOf } from '../plan/walk.ts';
 import type { Aggregate, AggregateForm, FieldPath, FunctionSignature, PlanExpr, PlanOp } from '../plan/plan.ts';
 import { stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
-import { collated } from '../sql/collation.ts';
+import { collated } from '../sql/values/collation.ts';
 import { conditionIn } from '../sql/conditions.ts';
-import { jsonOfRow } from '../sql/json.ts';
-import { isOfClocks } from '../sql/clocks.ts';
-import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/stored.ts';
+import { jsonOfRow } from '../sql/values/json.ts';
+import { isOfClocks } from '../sql/values/clocks.ts';
+import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/values/stored.ts';
 import { alternatives } from '../types/of.ts';
 
 /** The plan's aggregate for a call whose argument and filter are lowered in `c`. */

@@ -15,11 +15,11 @@ import { misplaced } from '../sql/names.ts';
 import { types } from '../../vectors/type.ts';
 import { nullValue } from '../../vectors/value.ts';
 import { unknownType } from '../types/of.ts';
-import { asTexts } from '../sql/casts.ts';
-import { roundedDecimal } from '../sql/decimals.ts';
-import { jsonOfParts } from '../sql/json.ts';
-import { withUnitFirst } from '../sql/units.ts';
-import { asSqlList } from '../sql/stored.ts';
+import { asTexts } from '../sql/values/casts.ts';
+import { roundedDecimal } from '../sql/values/decimals.ts';
+import { jsonOfParts } from '../sql/values/json.ts';
+import { withUnitFirst } from '../sql/values/units.ts';
+import { asSqlList } from '../sql/values/stored.ts';
 
 /** Functions that make or change records out of `name := value`, and UNNEST's options. */
 const takesNames = (name: string): boolean => /^(?:struct_|unnest$)/.test(name);

@@ -43,8 +43,8 @@ import {
   lowerCorrelatedIn,
   lowerQuantified,
 } from '../sql/correlate.ts';
-import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/decimals.ts';
-import { decimalPrecisionMax, wideTypeOf } from '../sql/types.ts';
+import { decimalOfText, isBeyondDecimals, scaleOfResult, scaleOfText } from '../sql/values/decimals.ts';
+import { decimalPrecisionMax, wideTypeOf } from '../sql/values/types.ts';
 import {
   checkLists,
   countsAsSql,
@@ -55,7 +55,7 @@ import {
   sqlOperator,
 } from '../sql/elements.ts';
 import { conditionIn } from '../sql/conditions.ts';
-import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/stored.ts';
+import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/values/stored.ts';
 import {
   asText,
   besideClock,
@@ -66,10 +66,10 @@ import {
   lowerSqlCast,
   lowerSqlDate,
   unknownSqlType,
-} from '../sql/casts.ts';
+} from '../sql/values/casts.ts';
 import { rowAmong, rowsBeside } from '../sql/rows-in.ts';
-import { alikeNumbers, ofOneWidth, wideResult } from '../sql/numbers.ts';
-import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/intervals.ts';
+import { alikeNumbers, ofOneWidth, wideResult } from '../sql/values/numbers.ts';
+import { dateArithmetic, lowerInterval, lowerIntervalArithmetic } from '../sql/values/intervals.ts';
 import { columnsOf } from '../sql/tables.ts';
 import { lowerWindow } from '../sql/windows.ts';
 

@@ -13,7 +13,7 @@
  */
 import type { RecordType, Type } from '../../vectors/type.ts';
 import type { Value } from '../../vectors/value.ts';
-import type { SqlType } from '../sql/types.ts';
+import type { SqlType } from '../sql/values/types.ts';
 
 /** Names of nested fields, outermost first. The empty path is the value itself. */
 export type FieldPath = readonly string[];

@@ -1,7 +1,7 @@
 /** A plan as text, one operator a line, what is inside it indented: what the rules' cases compare. */
 import { quoteName, quoteText, typeText } from '../../vectors/type.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { sqlTypeText } from '../sql/types.ts';
+import { sqlTypeText } from '../sql/values/types.ts';
 import { bodyIn, exprsOf, partsOf, pathOf } from './walk.ts';
 import type { Aggregate, FieldPath, Pipeline, Plan, PlanExpr, PlanOp, Pruner, SortKey, WindowFrame } from './plan.ts';
 

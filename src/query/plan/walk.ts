@@ -2,7 +2,7 @@
  * Walks over expressions and operators of a plan: children, rewriting, structural keys, and which fields of the row an
  * expression reads.
  */
-import { sqlTypeKey } from '../sql/types.ts';
+import { sqlTypeKey } from '../sql/values/types.ts';
 import type { CompareOperator, FieldPath, Pipeline, PlanExpr, PlanOp, SortKey } from './plan.ts';
 import type { Data, Value } from '../../vectors/value.ts';
 import type { Type } from '../../vectors/type.ts';

@@ -5,7 +5,7 @@
 import { types } from '../../vectors/type.ts';
 import type { ExprContext } from '../analyze/exprs.ts';
 import type { PlanExpr } from '../plan/plan.ts';
-import { castTo } from './casts.ts';
+import { castTo } from './values/casts.ts';
 import { isSql } from './elements.ts';
 
 /**

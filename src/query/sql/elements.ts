@@ -27,16 +27,16 @@ import type {
 import { callOf, columnOf, exprKey, fieldOf, literal, thisExpr } from '../plan/walk.ts';
 import { type FunctionSignature, type PlanExpr, openBound } from '../plan/plan.ts';
 import { Scope } from '../analyze/scope.ts';
-import { castTo, isBits } from './casts.ts';
-import { isWide } from './decimals.ts';
-import { alikeNumbers, readBeside, wideResult } from './numbers.ts';
+import { castTo, isBits } from './values/casts.ts';
+import { isWide } from './values/decimals.ts';
+import { alikeNumbers, readBeside, wideResult } from './values/numbers.ts';
 import { sqlCondition } from './conditions.ts';
-import { atZone } from './zones.ts';
-import { lowerInterval, lowerSpanText, lowerTimeRange } from './intervals.ts';
-import { unitAdded } from './units.ts';
-import { asKeyOf, nullifOfSpans } from './stored.ts';
+import { atZone } from './values/zones.ts';
+import { lowerInterval, lowerSpanText, lowerTimeRange } from './values/intervals.ts';
+import { unitAdded } from './values/units.ts';
+import { asKeyOf, nullifOfSpans } from './values/stored.ts';
 import { alternatives, unknownType } from '../types/of.ts';
-import type { TypeOf } from './decimals.ts';
+import type { TypeOf } from './values/decimals.ts';
 
 /** Whether a word is a column that is known to hold nothing but texts. */
 export const isTextColumn = (a: Analysis, word: IdExpr, c: ExprContext): boolean => {

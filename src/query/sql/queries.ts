@@ -20,7 +20,7 @@ import type { PlanExpr, PlanOp, SortKey, WindowCall } from '../plan/plan.ts';
 import { printExpr } from '../print.ts';
 import { Scope } from '../analyze/scope.ts';
 import { clauseNames } from './names.ts';
-import { collated } from './collation.ts';
+import { collated } from './values/collation.ts';
 import { isName } from './correlate.ts';
 import { lowerDescribe } from './statements/describe.ts';
 import { lowerRecursive } from './recursive.ts';

@@ -11,7 +11,7 @@ import type { AbsentRow, FieldPath, PlanExpr, PlanOp } from '../plan/plan.ts';
 import { sqlCondition } from './conditions.ts';
 import { lowerPivot } from './statements/pivot.ts';
 import { sampleOps } from './statements/sample.ts';
-import { alikeNumbers } from './numbers.ts';
+import { alikeNumbers } from './values/numbers.ts';
 import { joinAsof, joinByPosition } from './joins.ts';
 import { joinLateral, lowerRight } from './lateral.ts';
 import { type SqlTable, clauseNames, knownColumns, shownTable } from './names.ts';

@@ -28,17 +28,17 @@ import { windowFunctionHint } from '../analyze/hints.ts';
 import { didYouMean } from '../analyze/suggest.ts';
 import { alternatives } from '../types/of.ts';
 import { isOpen } from '../types/check.ts';
-import { isDate } from './casts.ts';
-import { collated } from './collation.ts';
+import { isDate } from './values/casts.ts';
+import { collated } from './values/collation.ts';
 import { lengthOfSpan, spanOf, spanValue } from '../../vectors/spans.ts';
-import { extremeOfSpans, inAggregate, orderOfSpan, spanOfFile } from './stored.ts';
+import { extremeOfSpans, inAggregate, orderOfSpan, spanOfFile } from './values/stored.ts';
 import { Scope } from '../analyze/scope.ts';
 import { sqlCondition } from './conditions.ts';
 import { directionOf } from './queries.ts';
 import { argumentsByPlace } from './window-arguments.ts';
-import { ofClocks } from './clocks.ts';
-import { jsonOfAggregate } from './json.ts';
-import { ofUnits } from './decimals.ts';
+import { ofClocks } from './values/clocks.ts';
+import { jsonOfAggregate } from './values/json.ts';
+import { ofUnits } from './values/decimals.ts';
 
 /** A window function where none may stand gives a fault, else what stands for its result. */
 export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): PlanExpr => {

@@ -48,7 +48,7 @@ import {
   areDates,
   withoutTold,
 } from './of.ts';
-import { scaleOfCall } from '../sql/decimals.ts';
+import { scaleOfCall } from '../sql/values/decimals.ts';
 import {
   type SqlType,
   areIntervals,
@@ -58,7 +58,7 @@ import {
   intervalType,
   modelType,
   toldText,
-} from '../sql/types.ts';
+} from '../sql/values/types.ts';
 import { pipelineType } from './ops.ts';
 
 /** Is told of a fault; `place` is undefined where the expression stands nowhere in the text. */

@@ -10,7 +10,7 @@
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { fuseTypes } from '../../vectors/fuse.ts';
 import { isLongDecimal } from '../../vectors/decimal.ts';
-import { areIntervals, dateType, decimalType, isToldText, sqlTypeOfName } from '../sql/types.ts';
+import { areIntervals, dateType, decimalType, isToldText, sqlTypeOfName } from '../sql/values/types.ts';
 import {
   type PrimitiveType,
   type RecordField,

@@ -17,9 +17,9 @@ import {
 import { isImplied, supDecorator, supText } from './print.ts';
 import { bytesText, durationText, floatText, ipText, netText } from '../literal.ts';
 import { type RowPrinter, type WeaveStyle, cleanliness, printedStrand, strandOf, weavePrinter } from '../row-weave.ts';
-import { escapeTable, isClean, quotedRun } from '../quoted-text.ts';
-import { type TextOut, bytesOfText } from '../text-out.ts';
-import { timePrinter } from '../time-out.ts';
+import { escapeTable, isClean, quotedRun } from '../texts/quoted.ts';
+import { type TextOut, bytesOfText } from '../texts/out.ts';
+import { timePrinter } from '../texts/time-out.ts';
 
 /** Where the rows stand, and what is known there. */
 interface SupRowOptions {

@@ -2,10 +2,10 @@
  * The characters of a SUP text: the place that is read, white space and comments, names and quoted strings, and the
  * errors that tell a line. What is built of them is in sup/parse.ts (values) and sup/types.ts (types).
  */
-import { changeBetweenBytes } from '../text-codec.ts';
+import { changeBetweenBytes } from '../texts/codec.ts';
 import { plainEscapes, unescapedText } from './escapes.ts';
 import { SupError } from './error.ts';
-import { TextPieces } from '../text-pieces.ts';
+import { TextPieces } from '../texts/pieces.ts';
 import type { TypeNames } from '../type.ts';
 
 /** Thrown where the text ends within a value; caught in sup/parse.ts alone. */

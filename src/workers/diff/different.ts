@@ -10,7 +10,7 @@ import { sameRuns, viewOf } from '../../lake/columns/words.ts';
 import { sameData } from '../../vectors/compare.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
-import { type TimeTexts, timesBehind } from '../../vectors/time-texts.ts';
+import { type TimeTexts, timesBehind } from '../../vectors/texts/times.ts';
 import { type Type, isFloat } from '../../vectors/type.ts';
 import {
   type BytesVector,

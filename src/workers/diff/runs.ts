@@ -6,8 +6,8 @@
  * Invariant: what is told of a pair of rows is what `Differences` (different.ts) tells, and with `byField` the fields are
  * those of `differingFields` (fields.ts).
  */
-import type { TimeTexts } from '../../vectors/time-texts.ts';
-import { timesBehind } from '../../vectors/time-texts.ts';
+import type { TimeTexts } from '../../vectors/texts/times.ts';
+import { timesBehind } from '../../vectors/texts/times.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { isFloat } from '../../vectors/type.ts';

@@ -12,7 +12,7 @@
 import { LakeError } from '../../errors.ts';
 import { ByteWindow } from '../../formats/byte-window.ts';
 import { readLimits } from '../../formats/format.types.ts';
-import type { Layout } from '../../formats/key-layouts.ts';
+import type { Layout } from '../../formats/columns/key-layouts.ts';
 import { JsonTape, kind } from '../../formats/json/tape.ts';
 import { writeObjectFields, writeValue } from '../../formats/json/write.ts';
 import { type Builder, type RecordBuilder, type Shape, shapeOf } from '../../vectors/builder.ts';

@@ -3,7 +3,7 @@
  *
  * The engine's own parser reads it: all that is kept of it are texts, which it leaves as they are.
  */
-import { bytesToText } from '../../vectors/text-codec.ts';
+import { bytesToText } from '../../vectors/texts/codec.ts';
 import { type LokiEntry, Labels, type Pairs } from './loki-entry.ts';
 import { brokenMessage } from './whole-body.ts';
 
@@ -55,7 +55,7 @@ const pairsOf = (value: unknown, what: string, place: string): Pairs =>
     if (typeof text !== 'string') throw broken(`${what}: expected strings`, place);
     return [textOf(name), textOf(text)] as const;
   });
-/** Bytes that are no UTF-8 are escaped as surrogates (vectors/text-codec.ts); others are replaced by the builder. */
+/** Bytes that are no UTF-8 are escaped as surrogates (vectors/texts/codec.ts); others are replaced by the builder. */
 const textOf = (text: string): string => text.normalize('NFC');
 
 const recordOf = (value: unknown, what: string, place: string): Readonly<Record<string, unknown>> => {

@@ -5,8 +5,8 @@
  * does for them what a library would do with an object for each message.
  */
 import { expand } from '../../formats/codings/block-codecs.ts';
-import { BytesFault, Cursor } from '../../formats/type-bytes.ts';
-import { bytesToText } from '../../vectors/text-codec.ts';
+import { BytesFault, Cursor } from '../../formats/columns/type-bytes.ts';
+import { bytesToText } from '../../vectors/texts/codec.ts';
 import { type LokiEntry, Labels, type Pairs } from './loki-entry.ts';
 import { brokenMessage, longMessage } from './whole-body.ts';
 
@@ -174,7 +174,7 @@ const unquoted = (quoted: string): string => {
     },
   );
 };
-/** A byte that is no character by itself, as text-codec.ts escapes it. */
+/** A byte that is no character by itself, as vectors/texts/codec.ts escapes it. */
 const byteText = (byte: number): string => String.fromCharCode(byte < 0x80 ? byte : 0xdc00 + byte);
 const pointText = (point: number): string => (point > 0x10ffff ? '\ufffd' : String.fromCodePoint(point).toWellFormed());
 const escape = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))/gs;

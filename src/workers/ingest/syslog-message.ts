@@ -2,7 +2,7 @@
  * One message of syslog: RFC 5424 where it reads so to its end, else RFC 3164, which is what most senders of that time
  * write; what is neither is a text, as RFC 3164 has it for relays (4.3.3): facility user, severity notice.
  *
- * Bytes that are no UTF-8 stay what they are (vectors/text-codec.ts).
+ * Bytes that are no UTF-8 stay what they are (vectors/texts/codec.ts).
  */
 
 /** What a message says. Null: it does not. Times are milliseconds since 1970 with nanoseconds of the second. */

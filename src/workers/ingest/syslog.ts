@@ -7,7 +7,7 @@
  *   types: beyond so many in a batch it is kept as the text that it was.
  */
 import { type Builder, type Shape, shapeOf } from '../../vectors/builder.ts';
-import { bytesToText } from '../../vectors/text-codec.ts';
+import { bytesToText } from '../../vectors/texts/codec.ts';
 import { arrayType, types } from '../../vectors/type.ts';
 import { gather } from './gathered.ts';
 import type { DecodeContext, SyslogTold } from './ingest.types.ts';

@@ -1,6 +1,6 @@
 /** Blocks without some of their rows: of few that go, the long runs that stay are copied whole. */
 import { concat } from '../../vectors/concat.ts';
-import { areTimeTexts } from '../../vectors/time-texts.ts';
+import { areTimeTexts } from '../../vectors/texts/times.ts';
 import { type Field, type Vector, slice, take } from '../../vectors/vector.ts';
 
 /** Rows of a run, on average, from which copying it pays. */

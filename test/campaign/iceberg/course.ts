@@ -1,6 +1,6 @@
 /** What a service does for its tables while something goes wrong, and whether they are right at the start after it. */
-import { type Service, startBuiltService } from '../../support/built-service.ts';
-import { faultOfTable } from '../../support/iceberg-http.ts';
+import { type Service, startBuiltService } from '../../support/service/built.ts';
+import { faultOfTable } from '../../support/iceberg/http.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 export const post = (address: string, path: string, body: string): Promise<Response> =>

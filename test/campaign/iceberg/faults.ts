@@ -8,7 +8,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { faultOfTable } from '../../support/iceberg-http.ts';
+import { faultOfTable } from '../../support/iceberg/http.ts';
 import { builtShim, errno, faultKinds } from '../fault-victim.ts';
 import type { PartRun } from '../part.ts';
 import { courseTables, faultAtStart, runCourse, serveTables } from './course.ts';

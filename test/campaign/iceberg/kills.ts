@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Mapping } from '../../../src/iceberg/kinds.ts';
-import { faultOfTable } from '../../support/iceberg-http.ts';
+import { faultOfTable } from '../../support/iceberg/http.ts';
 import { randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 import { faultAtStart, mixed, post, serveTables } from './course.ts';

@@ -16,7 +16,7 @@ import { openFollower } from '../../../src/lake/store/follow.ts';
 import { openBucket, type S3Options } from '../../../src/store/s3.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
-import { type BucketServer, startBucketServer } from '../../support/bucket-server.ts';
+import { type BucketServer, startBucketServer } from '../../support/store/bucket-server.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

@@ -4,9 +4,9 @@
  * that go and come: each ask is answered, what it names is there, each clone is sound and has one moment of the pool.
  */
 import { join } from 'node:path';
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../../support/client.ts';
-import { runProgram } from '../../support/lake-command.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
+import { runProgram } from '../../support/service/lake-command.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

@@ -3,8 +3,8 @@
  * every door, fields come back through every format that has types as they went in, and who reads an answer by ranges
  * while its pool changes gets the bytes of one answer, or a 412.
  */
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf } from '../../support/client.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Part `proxied`: between a lake and its bucket the n-th request fails, in each way in which requests fail
- * (support/fault-proxy.ts), n = 1, 2, .. until the script ends without reaching n; once alone, and once it and all
+ * (support/store/fault-proxy.ts), n = 1, 2, .. until the script ends without reaching n; once alone, and once it and all
  * behind it. One that fails alone is tried again, and the script goes on as without it. If the store stays away, what
  * was acknowledged is there, whole and once, what was not is whole or not there, the service says why it stops; and
  * never a commit names an object that is not there: whoever begins from the bucket alone reads each.
@@ -13,8 +13,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type BucketServer, startBucketServer } from '../../support/bucket-server.ts';
-import { type Fault, type FaultProxy, startFaultProxy } from '../../support/fault-proxy.ts';
+import { type BucketServer, startBucketServer } from '../../support/store/bucket-server.ts';
+import { type Fault, type FaultProxy, startFaultProxy } from '../../support/store/fault-proxy.ts';
 import type { PartRun } from '../part.ts';
 import { canonical, faultOfState, type LakeState, type Told, victim } from '../run-victim.ts';
 import { scriptOf, type Step } from '../scripts.ts';

@@ -3,8 +3,8 @@
  * list of rows and SQL's logic of three values. After each statement the pool holds the rows of the list; what the
  * condition selects is counted alike; a row that is to be changed twice refuses the statement, and nothing changes.
  */
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../../support/client.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

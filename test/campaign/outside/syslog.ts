@@ -6,11 +6,11 @@
 import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { type Service, startBuiltService } from '../../support/built-service.ts';
-import { clientOf } from '../../support/client.ts';
+import { type Service, startBuiltService } from '../../support/service/built.ts';
+import { clientOf } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
-import { freePort } from '../../support/free-port.ts';
+import { freePort } from '../../support/service/free-port.ts';
 
 const senders = 100;
 const messagesMax = 40;

@@ -11,8 +11,8 @@ import { request } from 'node:http';
 import { basename, join } from 'node:path';
 import { text as textOfStream } from 'node:stream/consumers';
 import { setTimeout as later } from 'node:timers/promises';
-import { type BucketServer, startBucketServer } from '../../support/bucket-server.ts';
-import { type Service, startBuiltService } from '../../support/built-service.ts';
+import { type BucketServer, startBucketServer } from '../../support/store/bucket-server.ts';
+import { type Service, startBuiltService } from '../../support/service/built.ts';
 import { randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

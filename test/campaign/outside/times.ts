@@ -4,8 +4,8 @@
  * stays as it came, or is refused. The model counts in whole numbers of any size.
  */
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../../support/client.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

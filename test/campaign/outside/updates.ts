@@ -4,8 +4,8 @@
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../../support/client.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

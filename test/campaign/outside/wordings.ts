@@ -4,8 +4,8 @@
  * them off the scan, by the opposite, and as counts; as they were loaded, on a branch where they were rewritten, and at
  * the commit before. Partitions of windows have as many rows as groups, in SELECT.
  */
-import { startBuiltService } from '../../support/built-service.ts';
-import { type Client, clientOf, jsonType } from '../../support/client.ts';
+import { startBuiltService } from '../../support/service/built.ts';
+import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
 import { type Random, randomOf } from '../../support/random.ts';
 import type { PartRun } from '../part.ts';
 

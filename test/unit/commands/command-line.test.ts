@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { completion } from '../../../src/commands/completion.ts';
 import { helpOn } from '../../../src/commands/help-topics.ts';
 import { makeFolder } from '../../../src/lake/lock.ts';
-import { runProgram } from '../../support/lake-command.ts';
+import { runProgram } from '../../support/service/lake-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-line-'));
 afterAll(() => {

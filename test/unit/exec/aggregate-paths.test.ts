@@ -14,7 +14,7 @@ import { markRuns } from '../../../src/vectors/runs.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue, textError } from '../../../src/vectors/value.ts';
 import { type Vector, constant, flatten, nulls, take, valueAt } from '../../../src/vectors/vector.ts';
-import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
+import { planOf, runPlan, supOf } from '../../support/queries/run-plan.ts';
 
 /** Numbers below `below`, the same ones each time. */
 const numbersBelow = (length: number, below: number, seed = 1): Uint32Array => {

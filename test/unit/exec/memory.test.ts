@@ -5,7 +5,7 @@ import { Memory } from '../../../src/exec/operators/build.ts';
 import { linkTask, working } from '../../../src/vectors/stop.ts';
 import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
 import { TurnClaim, claimMemory } from '../../../src/workers/query/turn-claim.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 const mega = 1 << 20;
 /** A thread with so many bytes held and others that are garbage. */

@@ -8,7 +8,7 @@ import { checked, linkTask, working } from '../../../src/vectors/stop.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { canonicalSet, intValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, gather, range } from '../../../src/vectors/vector.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 /** How often a piece of work looks; `wantedFor`: after so many looks it was given up. */
 const looksOf = (work: () => unknown, wantedFor = Infinity): number => {

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { type FormatName, createWriter } from '../../../src/formats/formats.ts';
-import { convert, read, written } from '../../support/convert.ts';
+import { convert, read, written } from '../../support/formats/convert.ts';
 import { lacksPython, python } from '../../support/python.ts';
 
 const absent = lacksPython('pyarrow', 'duckdb', 'pandas');

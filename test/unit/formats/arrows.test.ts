@@ -6,10 +6,10 @@ import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
-import { expectDamageEnds, expectSettled, trip } from '../../support/column-formats.ts';
-import { someRecords } from '../../support/column-values.ts';
-import { convert, pieces, readValues, written } from '../../support/convert.ts';
-import { fuzzMsMax, fuzzRuns } from '../../support/mutations.ts';
+import { expectDamageEnds, expectSettled, trip } from '../../support/formats/columns.ts';
+import { someRecords } from '../../support/formats/column-values.ts';
+import { convert, pieces, readValues, written } from '../../support/formats/convert.ts';
+import { fuzzMsMax, fuzzRuns } from '../../support/formats/mutations.ts';
 import { seedOf } from '../../support/random.ts';
 
 describe('what is written comes back', () => {

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
-import { expectBounded, fuzz, fuzzMsMax, fuzzRuns, smallSamples } from '../../support/mutations.ts';
+import { expectBounded, fuzz, fuzzMsMax, fuzzRuns, smallSamples } from '../../support/formats/mutations.ts';
 import { type Random, seedOf } from '../../support/random.ts';
-import { written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 const seed = seedOf(4);

@@ -14,8 +14,8 @@ import { recordType, types } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, slice, take, uniformType, valueAt } from '../../../src/vectors/vector.ts';
-import { convert, printed, read, readValues, written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { convert, printed, read, readValues, written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 const valuesOf = (v: Vector): Value[] => Array.from({ length: v.length }, (_, i) => valueAt(v, i));

@@ -5,7 +5,7 @@ import { Zstd } from '@hpcc-js/wasm-zstd';
 import { LakeError } from '../../../src/errors.ts';
 import { type FormatName, type ReadOptions, openReader } from '../../../src/formats/formats.ts';
 import type { ContentCoding } from '../../../src/formats/codings/encoding.ts';
-import { convert, pieces } from '../../support/convert.ts';
+import { convert, pieces } from '../../support/formats/convert.ts';
 
 const faultOf = async (
   input: AsyncIterable<Uint8Array>,

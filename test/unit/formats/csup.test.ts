@@ -15,8 +15,8 @@ import type { Value } from '../../../src/vectors/value.ts';
 import { createWriter, openReader } from '../../../src/formats/formats.ts';
 import { constantOf, vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, take, valueAt } from '../../../src/vectors/vector.ts';
-import { convert, pieces, printed, read, readValues, written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { convert, pieces, printed, read, readValues, written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 const sup = (text: string): Promise<{ readonly output: string; readonly error: string }> =>

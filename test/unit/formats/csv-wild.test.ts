@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { FormatName } from '../../../src/formats/formats.ts';
 import { csvColumnTypes } from '../../../src/config/csv.ts';
 import { columnTypes, dialectOf } from '../../../src/formats/csv/dialect.ts';
-import { convert } from '../../support/convert.ts';
+import { convert } from '../../support/formats/convert.ts';
 
 interface Wild {
   readonly what: string;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { RowScanner } from '../../../src/formats/csv/row-scanner.ts';
-import { convert, readValues } from '../../support/convert.ts';
+import { convert, readValues } from '../../support/formats/convert.ts';
 
 test('a header of millions of cells is refused, and held in no more places than one may have', async () => {
   const line = `${'a,'.repeat(1_000_000)}\n`;

@@ -8,7 +8,7 @@ import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
 import { exactOf, unitsAt } from '../../../src/vectors/decimal.ts';
 import { type Value, floatValue, underValue } from '../../../src/vectors/value.ts';
-import { convert, readValues, written } from '../../support/convert.ts';
+import { convert, readValues, written } from '../../support/formats/convert.ts';
 import { lacksPython, pythonOnce } from '../../support/python.ts';
 
 type Physical = 'INT32' | 'INT64' | 'BYTE_ARRAY' | 'FIXED_LEN_BYTE_ARRAY';

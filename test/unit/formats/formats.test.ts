@@ -14,8 +14,8 @@ import {
 } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { intValue, recordValue } from '../../../src/vectors/value.ts';
-import { convert, readValues, written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { convert, readValues, written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const outcome = async (input: string | Uint8Array, read = {}, pieceBytes?: number): Promise<string> => {
   const { output, error } = await convert(input, { from: 'auto', read, ...(pieceBytes && { pieceBytes }) });

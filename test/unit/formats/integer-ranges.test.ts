@@ -4,7 +4,7 @@ import { LakeError } from '../../../src/errors.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { isUnsigned, typeText, types } from '../../../src/vectors/type.ts';
 import { type Value, recordValue } from '../../../src/vectors/value.ts';
-import { printed, readValues, written } from '../../support/convert.ts';
+import { printed, readValues, written } from '../../support/formats/convert.ts';
 
 const ranges = [
   [types.int8, -128n, 127n],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { convert, read, readValues } from '../../support/convert.ts';
+import { convert, read, readValues } from '../../support/formats/convert.ts';
 
 const sup = async (text: string, pieceBytes?: number): Promise<string> => {
   const { output, error } = await convert(text, { from: 'json', ...(pieceBytes && { pieceBytes }) });

@@ -12,9 +12,9 @@ import { vectorOf } from '../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { type Type, typeText, types } from '../../../src/vectors/type.ts';
 import { type Data, type Value, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { printed, readValues } from '../../support/convert.ts';
+import { printed, readValues } from '../../support/formats/convert.ts';
 import { seedOf } from '../../support/random.ts';
-import { someValues } from '../../support/values.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const channel = (name: string): Value => recordValue([{ name: 'channel', value: stringValue(name) }]);
 /** An answer with control messages: the values of each channel in turn, as often as it comes. */

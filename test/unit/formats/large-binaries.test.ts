@@ -13,7 +13,7 @@ import { formatOfMediaType, openReader } from '../../../src/formats/formats.ts';
 import { ReadMemory } from '../../../src/formats/read-memory.ts';
 import { shownSize } from '../../../src/vectors/shown-size.ts';
 import { TaskSpill } from '../../../src/workers/query/spill.ts';
-import { largeBinaries } from '../../campaign/large-binaries.ts';
+import { largeBinaries } from '../../campaign/large/binaries.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
 
 const limit = 2 << 20;

@@ -6,7 +6,7 @@ import { ReadMemory } from '../../../src/formats/read-memory.ts';
 import { LoadBudget } from '../../../src/workers/load/task.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { piecesOf } from '../../support/bodies.ts';
+import { piecesOf } from '../../support/formats/bodies.ts';
 
 describe('a frame of BSUP that is longer than its reader may hold', () => {
   const writer = createWriter('bsup', { bsupCompress: false });

@@ -14,7 +14,7 @@ import {
   isFormatName,
 } from '../../../src/formats/formats.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { convert, read, written } from '../../support/convert.ts';
+import { convert, read, written } from '../../support/formats/convert.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 interface Sample {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type FormatName, formatTable, isFormatName } from '../../../src/formats/formats.ts';
-import { convert } from '../../support/convert.ts';
+import { convert } from '../../support/formats/convert.ts';
 
 const folder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 interface Sample {

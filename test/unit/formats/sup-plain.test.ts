@@ -6,13 +6,13 @@ import { openReader } from '../../../src/formats/formats.ts';
 import { SupError } from '../../../src/vectors/sup/error.ts';
 import { SupParser } from '../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
-import { bytesToText } from '../../../src/vectors/text-codec.ts';
+import { bytesToText } from '../../../src/vectors/texts/codec.ts';
 import { typeText } from '../../../src/vectors/type.ts';
 import { type Value, encodeBody } from '../../../src/vectors/value.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
-import { pieces } from '../../support/convert.ts';
+import { pieces } from '../../support/formats/convert.ts';
 import { seedOf } from '../../support/random.ts';
-import { someValues } from '../../support/values.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 interface Found {
   readonly values: readonly string[];

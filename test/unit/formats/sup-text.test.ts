@@ -7,13 +7,13 @@ import { supNestingMax } from '../../../src/vectors/sup/scanner.ts';
 import { SupError } from '../../../src/vectors/sup/error.ts';
 import { supText, supType } from '../../../src/vectors/sup/print.ts';
 import { supRowPrinter } from '../../../src/vectors/sup/rows.ts';
-import { TextOut } from '../../../src/vectors/text-out.ts';
+import { TextOut } from '../../../src/vectors/texts/out.ts';
 import { type Type, arrayType, types, typeText } from '../../../src/vectors/type.ts';
 import { type Value } from '../../../src/vectors/value.ts';
 import { type Vector } from '../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { hasNegativeZero } from '../../support/convert.ts';
-import { anyValue, someValues, typesOfDepth } from '../../support/values.ts';
+import { hasNegativeZero } from '../../support/formats/convert.ts';
+import { anyValue, someValues, typesOfDepth } from '../../support/formats/values.ts';
 
 const sampleFolder = fileURLToPath(new URL('../../cases/formats/samples/', import.meta.url));
 const sample = (name: string): string => readFileSync(sampleFolder + name, 'utf8');

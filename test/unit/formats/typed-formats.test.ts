@@ -10,8 +10,8 @@ import { type Value, intValue, recordValue, stringValue } from '../../../src/vec
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { openReader } from '../../../src/formats/formats.ts';
-import { convert, hasNegativeZero, pieces, printed, written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { convert, hasNegativeZero, pieces, printed, written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const back = async (bytes: Uint8Array, from: 'bsup' | 'jsup', pieceBytes: number): Promise<Value[]> => {
   const out: Value[] = [];

@@ -4,14 +4,14 @@ import { expect, test } from 'vitest';
 import { type FormatName, createWriter, openReader } from '../../../src/formats/formats.ts';
 import { jsonText } from '../../../src/formats/json/text.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
-import { ChunkBuffers } from '../../../src/vectors/chunk-buffers.ts';
+import { ChunkBuffers } from '../../../src/vectors/texts/chunk-buffers.ts';
 import { concat } from '../../../src/vectors/concat.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, floatValue, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, slice, take, valueAt } from '../../../src/vectors/vector.ts';
-import { forced, forcedForms } from '../../support/forced-forms.ts';
-import { anyValue } from '../../support/values.ts';
+import { forced, forcedForms } from '../../support/queries/forced-forms.ts';
+import { anyValue } from '../../support/formats/values.ts';
 
 const textsOf = (v: Vector, print: (value: Value) => string): string =>
   Array.from({ length: v.length }, (_, i) => `${print(valueAt(v, i))}\n`).join('');

@@ -8,8 +8,8 @@ import { type FormatName, formatTable } from '../../../src/formats/formats.ts';
 import { routes } from '../../../src/http/routes/routes.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { underValue } from '../../../src/vectors/value.ts';
-import { readValues } from '../../support/convert.ts';
-import { type TestService, startService } from '../../support/server.ts';
+import { readValues } from '../../support/formats/convert.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 const json = { accept: 'application/json', 'content-type': 'application/json' } as const;
 let service: TestService;

@@ -1,7 +1,7 @@
 /** What every answer has, whatever was asked: an X-Request-Id, and a content type where it is not 2xx. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect } from 'node:net';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

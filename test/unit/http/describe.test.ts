@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { brotliCompressSync, brotliDecompressSync, deflateRawSync, deflateSync, 
 import { Zstd } from '@hpcc-js/wasm-zstd';
 import { expandZstd, zstdExpanded } from '../../../src/formats/codings/zstd.ts';
 import { answerCoding } from '../../../src/http/bodies/encoding.ts';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 let zstd: Zstd;

@@ -5,9 +5,9 @@ import { eventValue } from '../../../src/http/bodies/records.ts';
 import { valueBytes } from '../../../src/http/reply.ts';
 import { formatTable } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
-import { readValues } from '../../support/convert.ts';
+import { readValues } from '../../support/formats/convert.ts';
 import { hostileTexts } from '../../support/hostile-texts.ts';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 interface Event {
   readonly event: string;

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { request as httpRequest } from 'node:http';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { written } from '../../support/convert.ts';
-import { type TestService, startService } from '../../support/server.ts';
+import { written } from '../../support/formats/convert.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

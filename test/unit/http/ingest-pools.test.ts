@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { LakeError } from '../../../src/errors.ts';
 import { parseGrant, type Principal } from '../../../src/http/access/roles.ts';
 import { ingestPool, type WantedPool } from '../../../src/http/ingest/pools.ts';
-import { startService, type TestService } from '../../support/server.ts';
+import { startService, type TestService } from '../../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

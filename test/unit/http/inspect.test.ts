@@ -18,7 +18,7 @@ import { sendError } from '../../../src/http/reply.ts';
 import { addPages, sendPage } from '../../../src/http/static-pages.ts';
 import type { LiveDetail, LiveFrame, LiveHello, LiveMessage, LiveRecord } from '../../../src/recording/live.ts';
 import { MachineWatch } from '../../../src/recording/watch.ts';
-import { startService, type TestService } from '../../support/server.ts';
+import { startService, type TestService } from '../../support/service/server.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' } as const;
 

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startService, type TestService } from '../../support/server.ts';
+import { startService, type TestService } from '../../support/service/server.ts';
 
 let service: TestService;
 let collect: () => void;

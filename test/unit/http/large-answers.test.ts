@@ -1,7 +1,7 @@
 /** Answers of many chunks: the memory of chunks that were sent is used again, while other answers are on their way. */
 import http from 'node:http';
 import { expect, test } from 'vitest';
-import { startService } from '../../support/server.ts';
+import { startService } from '../../support/service/server.ts';
 
 const rows = 40_000;
 const lineOf = (i: number): string =>

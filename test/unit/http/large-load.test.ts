@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type FormatName, createWriter, mediaTypeOf } from '../../../src/formats/formats.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { floatValue, intValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
-import { startService } from '../../support/server.ts';
+import { startService } from '../../support/service/server.ts';
 
 const megabytes = Number(process.env['LARGE_MB'] ?? 0);
 /** What the process may grow by: the budget of one load, the cache, and garbage that waits. */

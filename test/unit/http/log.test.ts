@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { LakeError } from '../../../src/errors.ts';
 import { loggedFault } from '../../../src/http/log-fault.ts';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 const mark = 'S3cretValue';
 const lines: string[] = [];

@@ -4,7 +4,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { lacksPython, quits } from '../../support/python.ts';
-import { type Answer, type TestService, startService } from '../../support/server.ts';
+import { type Answer, type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 const load = (rows: string): Promise<Answer> => service.ask('POST', '/pool/p/branch/main', { body: rows });

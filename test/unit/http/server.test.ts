@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { type TestService, startService } from '../../support/server.ts';
+import { type TestService, startService } from '../../support/service/server.ts';
 
 let service: TestService;
 beforeAll(async () => {

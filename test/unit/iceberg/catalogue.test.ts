@@ -9,8 +9,16 @@ import { PoolStore } from '../../../src/lake/pool/store.ts';
 import { type Rendition, mappingVersions, renditionRow, renditionsOf } from '../../../src/iceberg/rows.ts';
 import { type Snapshot, chainOf, snapshotId, snapshotsOf, tellDistinct } from '../../../src/iceberg/snapshots.ts';
 import { Table } from '../../../src/iceberg/table.ts';
-import { convert } from '../../support/convert.ts';
-import { type TableLake, bytesAt, entriesOf, liveIn, loaded, openTableLake, rowsIn } from '../../support/iceberg.ts';
+import { convert } from '../../support/formats/convert.ts';
+import {
+  type TableLake,
+  bytesAt,
+  entriesOf,
+  liveIn,
+  loaded,
+  openTableLake,
+  rowsIn,
+} from '../../support/iceberg/tables.ts';
 
 const folder = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-iceberg-'));

@@ -20,9 +20,9 @@ import {
   loaded,
   openTableLake,
   rowsIn,
-} from '../../support/iceberg.ts';
+} from '../../support/iceberg/tables.ts';
 import { seedOf } from '../../support/random.ts';
-import { anyValue } from '../../support/values.ts';
+import { anyValue } from '../../support/formats/values.ts';
 
 const seed = seedOf(26);
 console.log(`merged files: seed ${seed}`);

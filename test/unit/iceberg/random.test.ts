@@ -8,10 +8,10 @@ import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { type Value, underValue } from '../../../src/vectors/value.ts';
 import type { Vector } from '../../../src/vectors/vector.ts';
-import { forced, forcedForms } from '../../support/forced-forms.ts';
+import { forced, forcedForms } from '../../support/queries/forced-forms.ts';
 import { seedOf } from '../../support/random.ts';
-import { rendered } from '../../support/renditions.ts';
-import { anyValue } from '../../support/values.ts';
+import { rendered } from '../../support/iceberg/renditions.ts';
+import { anyValue } from '../../support/formats/values.ts';
 
 const seed = seedOf(7);
 console.log(`files of tables: seed ${seed}`);

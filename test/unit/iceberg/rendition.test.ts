@@ -6,9 +6,9 @@ import { describeColumns } from '../../../src/iceberg/describe.ts';
 import { icebergFields } from '../../../src/iceberg/schema.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { convert } from '../../support/convert.ts';
+import { convert } from '../../support/formats/convert.ts';
 import { lacksPython, python } from '../../support/python.ts';
-import { rendered, renderedText } from '../../support/renditions.ts';
+import { rendered, renderedText } from '../../support/iceberg/renditions.ts';
 
 /** Rows of a file as JSON lines, without what is null. */
 const rowsOf = async (bytes: Uint8Array): Promise<readonly unknown[]> => {

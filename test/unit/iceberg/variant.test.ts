@@ -17,12 +17,12 @@ import { supText } from '../../../src/vectors/sup/print.ts';
 import { typeText } from '../../../src/vectors/type.ts';
 import type { Data, Value } from '../../../src/vectors/value.ts';
 import type { Vector } from '../../../src/vectors/vector.ts';
-import { convert } from '../../support/convert.ts';
-import { forced, forcedForms } from '../../support/forced-forms.ts';
+import { convert } from '../../support/formats/convert.ts';
+import { forced, forcedForms } from '../../support/queries/forced-forms.ts';
 import { seedOf } from '../../support/random.ts';
-import { renderedText } from '../../support/renditions.ts';
-import { anyValue } from '../../support/values.ts';
-import { type Tree, decimal, fieldIn, floatText, namesIn, treeOf, variantIn } from '../../support/variants.ts';
+import { renderedText } from '../../support/iceberg/renditions.ts';
+import { anyValue } from '../../support/formats/values.ts';
+import { type Tree, decimal, fieldIn, floatText, namesIn, treeOf, variantIn } from '../../support/formats/variants.ts';
 
 const seed = seedOf(26);
 console.log(`variants: seed ${seed}`);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect, type GraphCommit, type Pool } from '../../../src/client/client.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
-import { startService, type TestService } from '../../support/server.ts';
+import { startService, type TestService } from '../../support/service/server.ts';
 
 let service: TestService;
 let pool: Pool;

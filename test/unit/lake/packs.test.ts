@@ -14,7 +14,7 @@ import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { runSmallLoad } from '../../../src/workers/load/small.ts';
 import { scriptArguments } from '../../support/script.ts';
-import { startService, type TestService } from '../../support/server.ts';
+import { startService, type TestService } from '../../support/service/server.ts';
 import { bound, openTestLake, temporaryDirectory } from './support.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };

@@ -14,7 +14,7 @@ import type { Tables } from '../../../src/lake/tables/tables.ts';
 import { sortKeyBytes } from '../../../src/vectors/sort-key.ts';
 import { intValue } from '../../../src/vectors/value.ts';
 import { scriptArguments } from '../../support/script.ts';
-import { testParts } from '../../support/test-parts.ts';
+import { testParts } from '../../support/store/test-parts.ts';
 
 export const temporaryDirectory = async (): Promise<string> => {
   const directory = await mkdtemp(join(tmpdir(), 'lake-unit-'));

@@ -16,7 +16,7 @@ import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/
 import { nextBehind, nextJobs, poolMachine } from '../../../machines/pool.machine.ts';
 import type { PoolActor } from '../../../src/lake/actors.ts';
 import { Mailbox } from '../../../src/lake/pool/mailbox.ts';
-import { emittedBy, stateName } from '../../support/scenario-player.ts';
+import { emittedBy, stateName } from '../../support/machines/scenario-player.ts';
 
 const poolTasks = {
   load: { kind: 'load', branch: 'main', objects: ['a'] },

@@ -10,9 +10,9 @@ import { machines } from '../../../src/recording/player.ts';
 import { machineNames, type MachineName } from '../../../src/recording/record.ts';
 import { playScenario } from '../../../src/recording/scenario.ts';
 import { MachinePlayer } from '../../../src/recording/player.ts';
-import { partsOf, reached, withReports } from '../../support/machine-parts.ts';
-import { walkMachine } from '../../support/machine-walk.ts';
-import { machineScenarios } from '../../support/scenario-player.ts';
+import { partsOf, reached, withReports } from '../../support/machines/parts.ts';
+import { walkMachine } from '../../support/machines/walk.ts';
+import { machineScenarios } from '../../support/machines/scenario-player.ts';
 
 const specification = readFileSync(new URL('../../../machines/SPEC.md', import.meta.url), 'utf8');
 

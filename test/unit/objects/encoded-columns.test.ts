@@ -14,7 +14,7 @@ import type { ScanFilter } from '../../../src/exec/source.ts';
 import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { compileExpression } from '../../../src/exec/expressions/compile.ts';
-import { areTimeTexts, rangeOfBounds } from '../../../src/vectors/time-texts.ts';
+import { areTimeTexts, rangeOfBounds } from '../../../src/vectors/texts/times.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import {
@@ -28,7 +28,7 @@ import {
   valueAt,
 } from '../../../src/vectors/vector.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
-import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
+import { planOf, runPlan, supOf } from '../../support/queries/run-plan.ts';
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
 const encode = (rows: Vector, blockRows: number, rowsExpected = 1 << 20): Uint8Array => {

@@ -21,7 +21,7 @@ import { enumType, types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { sizeOf } from '../../../src/vectors/sizes.ts';
 import { type Vector, slice, valueAt } from '../../../src/vectors/vector.ts';
-import { contextOf } from '../../support/run-plan.ts';
+import { contextOf } from '../../support/queries/run-plan.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-range-'));
 afterAll(() => {

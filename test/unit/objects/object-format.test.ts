@@ -15,7 +15,7 @@ import { type Value, intValue, recordValue, stringValue, integer } from '../../.
 import { types } from '../../../src/vectors/type.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf } from '../../support/random.ts';
-import { someValues } from '../../support/values.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
 

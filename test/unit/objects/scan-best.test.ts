@@ -21,7 +21,7 @@ import { types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, missing, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import type { Vector } from '../../../src/vectors/vector.ts';
 import { type Random, randomOf, seedOf } from '../../support/random.ts';
-import { planOf, runPlan, supOf } from '../../support/run-plan.ts';
+import { planOf, runPlan, supOf } from '../../support/queries/run-plan.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-best-'));
 afterAll(() => {

@@ -25,7 +25,7 @@ import {
 } from '../../../src/vectors/value.ts';
 import { sizeOf } from '../../../src/vectors/sizes.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
-import { someValues } from '../../support/values.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-scan-'));
 afterAll(() => {

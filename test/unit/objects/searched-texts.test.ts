@@ -14,7 +14,7 @@ import { supText } from '../../../src/vectors/sup/print.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { type Value, boolValue, intValue, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, slice, valueAt } from '../../../src/vectors/vector.ts';
-import { inputSource, runPlan, supOf } from '../../support/run-plan.ts';
+import { inputSource, runPlan, supOf } from '../../support/queries/run-plan.ts';
 
 const utf8 = new TextEncoder();
 const bytesIn = (text: string, before = 0): Uint8Array => utf8.encode('#'.repeat(before) + text).subarray(before);

@@ -5,7 +5,7 @@ import { compile } from '../../../src/query/analyze.ts';
 import { CompileError, compilationErrorsJson, formatCompileErrors } from '../../../src/query/parse/error.ts';
 import type { CompileEnvironment } from '../../../src/query/plan/plan.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
-import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
+import { fileEnvironment, lakeEnvironment } from '../../support/queries/environment.ts';
 
 const input = { kind: 'name', name: 'in' } as const;
 const row = recordType([

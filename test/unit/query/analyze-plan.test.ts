@@ -4,7 +4,7 @@ import { compile, compileFilter } from '../../../src/query/analyze.ts';
 import { CompileError } from '../../../src/query/parse/error.ts';
 import type { CompileEnvironment } from '../../../src/query/plan/plan.ts';
 import { exprText, planText } from '../../../src/query/plan/text.ts';
-import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
+import { fileEnvironment, lakeEnvironment } from '../../support/queries/environment.ts';
 
 const planned = async (
   query: string,

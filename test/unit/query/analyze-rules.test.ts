@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { compile } from '../../../src/query/analyze.ts';
 import { planText } from '../../../src/query/plan/text.ts';
 import { rules } from '../../../src/query/rules/rules.ts';
-import { lakeEnvironment } from '../../support/query-environment.ts';
+import { lakeEnvironment } from '../../support/queries/environment.ts';
 
 interface RuleCase {
   readonly why: string;

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { runCase } from '../../support/conformance.ts';
+import { runCase } from '../../support/queries/conformance.ts';
 
 interface Outcome {
   readonly output?: string;

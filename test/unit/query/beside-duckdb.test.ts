@@ -1,8 +1,8 @@
 /** What the manual lists as different from DuckDB: what we answer, and that DuckDB still answers otherwise. */
 import { describe, expect, test } from 'vitest';
 import { besideDuckdb } from '../../support/beside-duckdb.ts';
-import { duckdb, lacksDuckdb } from '../../support/duckdb.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { duckdb, lacksDuckdb } from '../../support/queries/duckdb.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 describe('ours', () => {
   test.each(besideDuckdb.map((row) => [row.query, row.ours] as const))('%s', async (query, ours) => {

@@ -1,7 +1,7 @@
 /** The answers that stand beside recorded cases for features that v0.2.0 lacks are DuckDB's. */
 import { expect, test } from 'vitest';
-import { addedCases, passesAsAdded } from '../../support/conformance-added.ts';
-import { duckdb, lacksDuckdb } from '../../support/duckdb.ts';
+import { addedCases, passesAsAdded } from '../../support/queries/conformance-added.ts';
+import { duckdb, lacksDuckdb } from '../../support/queries/duckdb.ts';
 
 const list = Object.values(addedCases);
 

@@ -19,7 +19,7 @@ import {
   foreignOperators,
 } from '../../../src/query/analyze/suggest.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
-import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
+import { fileEnvironment, lakeEnvironment } from '../../support/queries/environment.ts';
 
 const rows = recordType([
   { name: 'title', type: types.string },

@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { compile } from '../../../src/query/analyze.ts';
-import { lakeEnvironment } from '../../support/query-environment.ts';
+import { lakeEnvironment } from '../../support/queries/environment.ts';
 
 const list = (count: number, text: (i: number) => string, between = ', '): string =>
   Array.from({ length: count }, (_, i) => text(i)).join(between);

@@ -1,7 +1,7 @@
 /** TRY over arithmetic, aggregates over times of day, and one fault for a call with names of arguments. */
 import { describe, expect, test } from 'vitest';
 import { CompileError } from '../../../src/query/parse/error.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 const answer = async (query: string): Promise<string> =>
   (await runQuery(query, undefined)).trim().replaceAll('\n', ' ');

@@ -1,6 +1,6 @@
 /** Intervals with months as values: what SQL does with them, beside durations, times, numbers and texts. */
 import { describe, expect, test } from 'vitest';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 const month = (months: number, day = 0, nanoseconds = 0): string =>
   `{month:${months}::int32,day:${day}::int32,nanoseconds:${nanoseconds}}::=arrow_month_day_nano_interval`;

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { functionTable } from '../../../src/exec/functions/functions.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 /** Values by type: the plain text and the same within a union with null. */
 const samples: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { operatorTable } from '../../../src/query/reference/operators.ts';
 import { sqlTable } from '../../../src/query/reference/sql.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 describe.each([...Object.entries(sqlTable), ['operators', operatorTable] as const])('%s', (_, forms) => {
   test.each(

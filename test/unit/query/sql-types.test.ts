@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { CompileError } from '../../../src/query/parse/error.ts';
-import { runQuery } from '../../support/query-case.ts';
+import { runQuery } from '../../support/queries/case.ts';
 
 const row = async (select: string, input?: string): Promise<string> =>
   (await runQuery(`select ${select} as x`, input)).trim();

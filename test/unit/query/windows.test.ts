@@ -8,7 +8,7 @@ import { CompileError } from '../../../src/query/parse/error.ts';
 import { printExpr } from '../../../src/query/print.ts';
 import { recordType, types } from '../../../src/vectors/type.ts';
 import { planText } from '../../../src/query/plan/text.ts';
-import { fileEnvironment, lakeEnvironment } from '../../support/query-environment.ts';
+import { fileEnvironment, lakeEnvironment } from '../../support/queries/environment.ts';
 
 const row = recordType([
   { name: 'id', type: types.int64 },

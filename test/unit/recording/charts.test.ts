@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { machineNames } from '../../../src/recording/record.ts';
 import { parseScenario } from '../../../src/recording/scenario.ts';
-import { machineChart } from '../../support/machine-chart.ts';
-import { scenarioSvg } from '../../support/scenario-picture.ts';
-import { scenarioFiles, scenarioFolder } from '../../support/scenario-player.ts';
+import { machineChart } from '../../support/machines/chart.ts';
+import { scenarioSvg } from '../../support/machines/scenario-picture.ts';
+import { scenarioFiles, scenarioFolder } from '../../support/machines/scenario-player.ts';
 
 const poolChart = new URL('../../../visualize/pool.svg', import.meta.url);
 

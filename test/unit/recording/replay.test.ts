@@ -10,7 +10,7 @@ import type { MessageRecord, RecordLine } from '../../../src/recording/record.ts
 import { differenceText } from '../../../src/recording/differences.ts';
 import { replayMachines } from '../../../src/recording/replay.ts';
 import { partsOf, readRecording } from '../../../src/recording/reader.ts';
-import { recordMixedOperations, replayOnLake, replayTimes } from '../../support/replay-campaign.ts';
+import { recordMixedOperations, replayOnLake, replayTimes } from '../../support/machines/replay-campaign.ts';
 import { seedOf } from '../../support/random.ts';
 
 const seed = seedOf(1);

@@ -1,6 +1,6 @@
 /** Buffers for bytes on their way to another thread: how many are made, and how many are kept. */
 import { expect, test } from 'vitest';
-import { ChunkBuffers } from '../../../src/vectors/chunk-buffers.ts';
+import { ChunkBuffers } from '../../../src/vectors/texts/chunk-buffers.ts';
 
 const size = 1024;
 /** Buffers that are made in rounds in which so many are on their way at once, and then come back. */

@@ -14,7 +14,7 @@ import {
   textToBytes,
   validBytes,
   writeText,
-} from '../../../src/vectors/text-codec.ts';
+} from '../../../src/vectors/texts/codec.ts';
 import { compareText } from '../../../src/vectors/type.ts';
 import { seedOf } from '../../support/random.ts';
 

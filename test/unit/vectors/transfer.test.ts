@@ -5,7 +5,7 @@ import { supText } from '../../../src/vectors/sup/print.ts';
 import { packVectors, unpackVectors } from '../../../src/vectors/transfer.ts';
 import { type Vector, range, slice, take, typeAt, valueAt } from '../../../src/vectors/vector.ts';
 import { stringValue } from '../../../src/vectors/value.ts';
-import { someValues } from '../../support/values.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 const rowsOf = (v: Vector): readonly unknown[] =>
   Array.from({ length: v.length }, (_, i) => [supText(valueAt(v, i)), typeAt(v, i)]);

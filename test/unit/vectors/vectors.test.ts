@@ -1,7 +1,7 @@
 /** Whatever goes into a builder comes out of the vector, also through views, copies and concatenation. */
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import { anyValue, someValues } from '../../support/values.ts';
+import { anyValue, someValues } from '../../support/formats/values.ts';
 import { vectorOf, constantOf } from '../../../src/vectors/builder.ts';
 import {
   type Vector,

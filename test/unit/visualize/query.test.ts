@@ -32,8 +32,8 @@ import { instant, sortedRows } from '../../../visualize/console/query/sorting.ts
 import { type Cell, fieldOf, partsOf, plain } from '../../../visualize/console/query/wire.ts';
 import { colour } from '../../../visualize/console/query/words.ts';
 import { seedOf } from '../../support/random.ts';
-import { convert, written } from '../../support/convert.ts';
-import { someValues } from '../../support/values.ts';
+import { convert, written } from '../../support/formats/convert.ts';
+import { someValues } from '../../support/formats/values.ts';
 
 /** The rows of SUP text, as the service would send them, in pieces of some bytes. */
 const storeOf = async (sup: string, pieceBytes = 7): Promise<RowStore> =>

@@ -11,7 +11,7 @@ import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { ReaderList } from '../../../src/workers/query/tools.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
-import { targetsOf } from '../../support/process-figures.ts';
+import { targetsOf } from '../../support/service/process-figures.ts';
 import { answerOf } from './support.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'lake-gone-'));

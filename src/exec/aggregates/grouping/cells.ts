@@ -9,8 +9,8 @@ import { overlay } from '../../expressions/rows.ts';
 import { type AggregateState, type CellRule, floats, widened } from './state.ts';
 import { cellsAsRecords, cellsOfRecords, floatsIn } from './cell-values.ts';
 import { isNothing } from './parts.ts';
-import { momentRules } from '../moments.ts';
-import { regressionRules } from '../regressions.ts';
+import { momentRules } from '../numbers/moments.ts';
+import { regressionRules } from '../numbers/regressions.ts';
 import { none } from './pair-table.ts';
 
 /** Cells by the name of a rule: states travel, rules do not. */

@@ -27,7 +27,7 @@ import {
 import { Builder } from '../../../vectors/builder.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { classOf, concat } from '../../../vectors/concat.ts';
-import { areTimeTexts } from '../../../vectors/time-texts.ts';
+import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
 import { CombinationTable } from './combinations.ts';

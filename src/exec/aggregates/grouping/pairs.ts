@@ -10,7 +10,7 @@ import { type BytesVector, type Vector, flatten, nulls, textAt, valueAt } from '
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
-import { TextPieces } from '../../../vectors/text-pieces.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { fieldOf } from '../../expressions/access.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { overlay } from '../../expressions/rows.ts';

@@ -1,6 +1,6 @@
 /** What is told of values that SQL's casts refuse: the value, the type, and why if that can be said. */
 import { LakeError } from '../../../errors.ts';
-import { type SqlType, sqlTypeText } from '../../../query/sql/types.ts';
+import { type SqlType, sqlTypeText } from '../../../query/sql/values/types.ts';
 import { types } from '../../../vectors/type.ts';
 import type { Value } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';

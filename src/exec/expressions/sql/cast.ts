@@ -3,7 +3,7 @@
  * rounded to the nearest whole number, halves to the even one, those of decimals away from 0; texts are read with
  * blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
-import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/types.ts';
+import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { integer, underValue } from '../../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';

@@ -3,7 +3,7 @@
  * beside numbers; lists, records and bools have an order. A text among the data that is none of that type equals
  * nothing, and is neither less nor greater: columns may have values of several types.
  */
-import { type SqlType } from '../../../query/sql/types.ts';
+import { type SqlType } from '../../../query/sql/values/types.ts';
 import type { CompareOperator } from '../../../query/plan/plan.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { lengthOfSpan, spanOf } from '../../../vectors/spans.ts';

@@ -3,7 +3,7 @@ import { types } from '../../../vectors/type.ts';
 import { type Vector, flatten, nulls } from '../../../vectors/vector.ts';
 import { type Kernel, apply } from '../apply.ts';
 import { concatKernel, listFrom } from '../construct.ts';
-import { sqlTypeOfName } from '../../../query/sql/types.ts';
+import { sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { inner, namesOf } from '../rows.ts';
 import { sqlCastVector } from './cast.ts';
 

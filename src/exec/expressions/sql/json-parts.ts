@@ -2,7 +2,7 @@
  * What JSON holds inside of it, as texts that are cast further: of a string what it says, where no JSON is wanted; of
  * all else its JSON.
  */
-import type { SqlType } from '../../../query/sql/types.ts';
+import type { SqlType } from '../../../query/sql/values/types.ts';
 import { type Json, isJsonArray, isJsonObject, jsonText, parseJson } from '../json-text.ts';
 
 /** A part, or null. */

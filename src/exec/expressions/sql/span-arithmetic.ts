@@ -3,7 +3,7 @@
  * Each row by itself, since intervals with and without months are of two types.
  */
 import { inner } from '../rows.ts';
-import { isStoredInterval } from '../../../query/sql/types.ts';
+import { isStoredInterval } from '../../../query/sql/values/types.ts';
 import type { ArithmeticOperator } from '../../../query/plan/plan.ts';
 import { LakeError } from '../../../errors.ts';
 import {

@@ -2,7 +2,7 @@
  * Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a
  * text counts for nothing.
  */
-import { textToBytes } from '../../../vectors/text-codec.ts';
+import { textToBytes } from '../../../vectors/texts/codec.ts';
 import {
   dateOfDays,
   daysOfDate,
@@ -19,7 +19,7 @@ import { spanOf, spanRecord } from '../../../vectors/spans.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
 import { type Data, type Value, integer, underValue } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
-import { type SqlType, sqlTypeOfName } from '../../../query/sql/types.ts';
+import { type SqlType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { goFloat } from '../number-text.ts';
 import { timeOfText } from '../time-text.ts';
 import { type ZoneFault, momentOf } from '../time-zones.ts';

@@ -2,7 +2,7 @@
  * Integers of 128 bits (`hugeint`, `uhugeint`): integers of 64 bits where all rows fit, else those that do not are
  * their own texts, as long decimals are (vectors/decimal.ts).
  */
-import type { SqlType } from '../../../query/sql/types.ts';
+import type { SqlType } from '../../../query/sql/values/types.ts';
 import { decimalFloatText } from '../../../vectors/literal.ts';
 import { longDecimals } from '../../../vectors/decimal.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';

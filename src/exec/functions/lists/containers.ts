@@ -1,5 +1,5 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
-import { characterCounts } from '../../../vectors/text-codec.ts';
+import { characterCounts } from '../../../vectors/texts/codec.ts';
 import { type Type, isFloat, types, underType } from '../../../vectors/type.ts';
 import { type Value, boolValue } from '../../../vectors/value.ts';
 import { compareValues } from '../../../vectors/compare.ts';

@@ -9,7 +9,7 @@ import { isFloat, namedType, types } from '../../../vectors/type.ts';
 import { type Value, nullValue, underValue } from '../../../vectors/value.ts';
 import { type Vector, valueAt } from '../../../vectors/vector.ts';
 import { Builder, constantOf } from '../../../vectors/builder.ts';
-import { stateName } from '../../../query/sql/states.ts';
+import { stateName } from '../../../query/sql/values/states.ts';
 import type { Exported } from '../../aggregates/named.ts';
 import { absorb, joinedStates, stateOf } from '../../aggregates/states.ts';
 import { wrapErrors } from '../../expressions/rows.ts';

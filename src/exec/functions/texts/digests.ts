@@ -1,6 +1,6 @@
 /** Hashes and hexadecimal text. */
 import { createHash } from 'node:crypto';
-import { textToBytes } from '../../../vectors/text-codec.ts';
+import { textToBytes } from '../../../vectors/texts/codec.ts';
 import { chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, nullValue, stringValue } from '../../../vectors/value.ts';

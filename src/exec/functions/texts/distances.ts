@@ -2,7 +2,7 @@
  * How far two strings are from each other: edits, shared characters, places that differ. Strings are read by code
  * points.
  */
-import { textToBytes } from '../../../vectors/text-codec.ts';
+import { textToBytes } from '../../../vectors/texts/codec.ts';
 import { checkStop } from '../../../vectors/stop.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';

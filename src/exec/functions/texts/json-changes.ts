@@ -4,7 +4,7 @@
  *
  * Invariants:
  * - A path is one of `json_extract`, without `[*]` and `.*`; `[#]` is the place behind the last element.
- * - A value that goes in is JSON itself: `query/sql/json.ts` makes JSON of other values in SQL.
+ * - A value that goes in is JSON itself: `query/sql/values/json.ts` makes JSON of other values in SQL.
  */
 import { int64Min, uint64Max } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';

@@ -1,5 +1,5 @@
 /** JSON as values of types that are named by JSON of the same shape: `{"a":"INTEGER","b":["VARCHAR"]}`. */
-import { type SqlType, sqlTypeNamed } from '../../../query/sql/types.ts';
+import { type SqlType, sqlTypeNamed } from '../../../query/sql/values/types.ts';
 import { type Json, isJsonArray, isJsonObject, parseJson } from '../../expressions/json-text.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { sqlCastVector } from '../../expressions/sql/cast.ts';

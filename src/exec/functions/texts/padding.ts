@@ -3,11 +3,11 @@
  * made.
  */
 import { charge, chargeText, checkStopAt } from '../../../vectors/stop.ts';
-import { firstCodePoint } from '../../../vectors/text-codec.ts';
+import { firstCodePoint } from '../../../vectors/texts/codec.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Vector, flatten, nulls } from '../../../vectors/vector.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
-import { TextPieces } from '../../../vectors/text-pieces.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { countOf, cut } from './code-points.ts';

@@ -1,6 +1,6 @@
 /** Searches and regular expressions: grep, regexp, regexp_replace. */
 import { chargeText, checkStop } from '../../../vectors/stop.ts';
-import { TextPieces } from '../../../vectors/text-pieces.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Vector, bools, dataAt, nulls, noRows, take } from '../../../vectors/vector.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';

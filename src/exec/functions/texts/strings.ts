@@ -1,5 +1,5 @@
 /** Functions on strings. */
-import { textSize } from '../../../vectors/text-codec.ts';
+import { textSize } from '../../../vectors/texts/codec.ts';
 import { chargeText, checkStop, checkStopAt } from '../../../vectors/stop.ts';
 import { types, arrayType } from '../../../vectors/type.ts';
 import {

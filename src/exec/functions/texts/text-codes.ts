@@ -2,7 +2,7 @@
  * Text as bytes, numbers and addresses, and back: encodings, digits to a base, percent signs, code points. Further
  * parts of strings as SQL names them.
  */
-import { firstCodePoint, textToBytes } from '../../../vectors/text-codec.ts';
+import { firstCodePoint, textToBytes } from '../../../vectors/texts/codec.ts';
 import { isInteger, types } from '../../../vectors/type.ts';
 import { type Value, intValue, stringValue } from '../../../vectors/value.ts';
 import { flatten, nulls, numbers, take } from '../../../vectors/vector.ts';

@@ -15,7 +15,7 @@ import {
   searchBehind,
   timesBehind,
   timesOfTexts,
-} from '../../../vectors/time-texts.ts';
+} from '../../../vectors/texts/times.ts';
 import { type Type, isNumeric, types } from '../../../vectors/type.ts';
 import { type BytesVector, type Vector, slice, uniformType } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';

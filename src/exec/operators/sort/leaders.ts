@@ -9,7 +9,7 @@
  * - Values of other types always stay.
  */
 import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
-import { areTimeTexts } from '../../../vectors/time-texts.ts';
+import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { onlyMember, opened } from '../../../vectors/unions.ts';
 import {
   type BytesVector,

@@ -5,7 +5,7 @@
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
-import { joinBytes } from '../../../vectors/join-bytes.ts';
+import { joinBytes } from '../../../vectors/texts/join-bytes.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { type Item, type Stream, batches, evaluate, isBatch, wait } from '../../operator.ts';
 import type { SpillRun } from '../../source.ts';

@@ -11,7 +11,7 @@ import { isAhead } from './sets.ts';
 import { parseSqlType } from './types.ts';
 import { parseQuoted } from '../strings.ts';
 import type { Scanner } from '../scanner.ts';
-import { sqlTypeNamed } from '../../sql/types.ts';
+import { sqlTypeNamed } from '../../sql/values/types.ts';
 
 const typedLiteral =
   /[a-z_][a-z_0-9]*(?:\s*\([\d\s,]*\))?(?:\s+precision|\s+varying|\s+with(?:out)?\s+time\s+zone)?(?:\s*\[\d*\])*\s*'/iy;

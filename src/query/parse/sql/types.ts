@@ -5,7 +5,7 @@
 import type { SqlTypeNode } from '../../ast.ts';
 import { parseList, parseSqlId } from '../strings.ts';
 import type { Scanner } from '../scanner.ts';
-import { type SqlType, decimalPrecisionMax, sqlTypeNamed } from '../../sql/types.ts';
+import { type SqlType, decimalPrecisionMax, sqlTypeNamed } from '../../sql/values/types.ts';
 
 /** A type with the brackets of arrays behind it. */
 export function parseSqlType(s: Scanner): SqlTypeNode | undefined {

@@ -4,8 +4,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { functionTable } from '../../../../src/exec/functions/functions.ts';
-import { caseFilesOf, variants } from '../../../support/case-files.ts';
-import { inAll, runQuery, runVariants } from '../../../support/query-case.ts';
+import { caseFilesOf, variants } from '../../../support/queries/case-files.ts';
+import { inAll, runQuery, runVariants } from '../../../support/queries/case.ts';
 
 for (const name of ['functions', 'expressions']) {
   const files = caseFilesOf(name);

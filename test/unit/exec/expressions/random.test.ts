@@ -20,7 +20,7 @@ import {
 } from '../../../../src/vectors/value.ts';
 import { type Vector, constant, gather, slice, take, valueAt } from '../../../../src/vectors/vector.ts';
 import { supText } from '../../../../src/vectors/sup/print.ts';
-import { anyValue } from '../../../support/values.ts';
+import { anyValue } from '../../../support/formats/values.ts';
 
 const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
 const literal = (value: Value): PlanExpr => ({ kind: 'literal', value });

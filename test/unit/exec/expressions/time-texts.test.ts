@@ -7,7 +7,7 @@ import { foldedSearch } from '../../../../src/exec/expressions/search.ts';
 import { timesOfStored } from '../../../../src/exec/expressions/time-bytes.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr } from '../../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
-import { areTimeTexts, timeTexts, timesOfTexts } from '../../../../src/vectors/time-texts.ts';
+import { areTimeTexts, timeTexts, timesOfTexts } from '../../../../src/vectors/texts/times.ts';
 import { runsOf } from '../../../../src/vectors/runs.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import { nullValue, stringValue } from '../../../../src/vectors/value.ts';

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { compile } from '../../../../src/query/analyze.ts';
 import { createWriter } from '../../../../src/formats/formats.ts';
-import { printed, readValues } from '../../../support/convert.ts';
-import { fileEnvironment } from '../../../support/query-environment.ts';
-import { runPlan } from '../../../support/run-plan.ts';
+import { printed, readValues } from '../../../support/formats/convert.ts';
+import { fileEnvironment } from '../../../support/queries/environment.ts';
+import { runPlan } from '../../../support/queries/run-plan.ts';
 
 test.each([
   '{v:"a"::(int64|string)}',

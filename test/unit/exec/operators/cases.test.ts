@@ -5,8 +5,8 @@
  */
 import { describe, expect, test } from 'vitest';
 import { aggregateTable } from '../../../../src/exec/aggregates/aggregates.ts';
-import { type QueryCase, caseFilesOf, variants } from '../../../support/case-files.ts';
-import { inAll, runQuery, runVariants } from '../../../support/query-case.ts';
+import { type QueryCase, caseFilesOf, variants } from '../../../support/queries/case-files.ts';
+import { inAll, runQuery, runVariants } from '../../../support/queries/case.ts';
 
 const ordered = (c: QueryCase, text: string): string => (c.unordered ? text.split('\n').sort().join('\n') : text);
 

@@ -3,7 +3,7 @@
  * answer by conditions that no table serves.
  */
 import { expect, test } from 'vitest';
-import { runQuery } from '../../../support/query-case.ts';
+import { runQuery } from '../../../support/queries/case.ts';
 import { type Random, randomOf } from '../../../support/random.ts';
 
 const seed = 41;

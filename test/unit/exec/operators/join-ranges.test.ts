@@ -3,7 +3,7 @@
  * the conditions stand in a CASE.
  */
 import { expect, test } from 'vitest';
-import { runQuery } from '../../../support/query-case.ts';
+import { runQuery } from '../../../support/queries/case.ts';
 import { type Random, randomOf } from '../../../support/random.ts';
 
 const values: Readonly<Record<string, (p: Random) => string>> = {

@@ -3,7 +3,7 @@
  * that wants no rows holds up nobody.
  */
 import { expect, test } from 'vitest';
-import { runQuery } from '../../../support/query-case.ts';
+import { runQuery } from '../../../support/queries/case.ts';
 
 const input = Array.from({ length: 60 }, (_, i) => String(i)).join('\n');
 

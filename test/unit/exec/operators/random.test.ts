@@ -3,8 +3,8 @@
  * on spilling (which may change the order of rows that no order was asked for).
  */
 import { expect, test } from 'vitest';
-import { runQuery } from '../../../support/query-case.ts';
-import type { RunPlanOptions } from '../../../support/run-plan.ts';
+import { runQuery } from '../../../support/queries/case.ts';
+import type { RunPlanOptions } from '../../../support/queries/run-plan.ts';
 
 /** A small linear congruential generator: the same rows for the same seed everywhere. */
 const prng = (seed: number): ((n: number) => number) => {

@@ -4,7 +4,7 @@ import type { PartPlan, ScanRequest } from '../../../../src/exec/source.ts';
 import type { Scan } from '../../../../src/query/plan/plan.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import type { Vector } from '../../../../src/vectors/vector.ts';
-import { contextOf } from '../../../support/run-plan.ts';
+import { contextOf } from '../../../support/queries/run-plan.ts';
 
 const scanned: Scan = {
   kind: 'scan',

@@ -13,9 +13,9 @@ import { linkTask } from '../../../../src/vectors/stop.ts';
 import { ThreadMemory } from '../../../../src/vectors/thread-memory.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import { TaskSpill } from '../../../../src/workers/query/spill.ts';
-import { fileEnvironment } from '../../../support/query-environment.ts';
+import { fileEnvironment } from '../../../support/queries/environment.ts';
 import { randomOf } from '../../../support/random.ts';
-import { type RunPlanOptions, runPlan, supOf } from '../../../support/run-plan.ts';
+import { type RunPlanOptions, runPlan, supOf } from '../../../support/queries/run-plan.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lake-spill-'));
 const spill = new TaskSpill(folder);

@@ -6,8 +6,8 @@ import { parseSupValues } from '../../../../src/vectors/sup/parse.ts';
 import type { ExecutionContext } from '../../../../src/exec/context.ts';
 import { compile } from '../../../../src/query/analyze.ts';
 import { planText } from '../../../../src/query/plan/text.ts';
-import { fileEnvironment } from '../../../support/query-environment.ts';
-import { contextOf, supOf } from '../../../support/run-plan.ts';
+import { fileEnvironment } from '../../../support/queries/environment.ts';
+import { contextOf, supOf } from '../../../support/queries/run-plan.ts';
 
 const rows = (count: number): string => Array.from({ length: count }, (_, i) => `{id:${i},k:${i % 7}}`).join('\n');
 const environment = fileEnvironment({ t: undefined });

@@ -6,7 +6,7 @@ import { types } from '../../../../src/vectors/type.ts';
 import { type Vector, valueAt } from '../../../../src/vectors/vector.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { intValue, stringValue } from '../../../../src/vectors/value.ts';
-import { contextOf, pipelineOf, planOf, runPlan, runSup, scanOf, supOf } from '../../../support/run-plan.ts';
+import { contextOf, pipelineOf, planOf, runPlan, runSup, scanOf, supOf } from '../../../support/queries/run-plan.ts';
 
 const self: PlanExpr = { kind: 'this' };
 const ascending = { expr: self, order: 'asc', nulls: 'last' } as const;

@@ -4,7 +4,7 @@ import type { PlanExpr, PlanOp, SortKey } from '../../../../src/query/plan/plan.
 import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { type Value, intValue, nullValue, recordValue, stringValue } from '../../../../src/vectors/value.ts';
 import { types } from '../../../../src/vectors/type.ts';
-import { planOf, runPlan, supOf } from '../../../support/run-plan.ts';
+import { planOf, runPlan, supOf } from '../../../support/queries/run-plan.ts';
 
 const field = (name: string): PlanExpr => ({ kind: 'field', of: { kind: 'this' }, name });
 /** Few values of `a`, some missing, null, text or NaN; `b` tells the rows apart. */

@@ -6,10 +6,10 @@
 import { describe, expect, test } from 'vitest';
 import { windowTable } from '../../../../src/exec/windows/windows.ts';
 import { RangeTree } from '../../../../src/exec/windows/tree.ts';
-import { caseFilesOf, variants } from '../../../support/case-files.ts';
-import { inAll, runQuery, runVariants } from '../../../support/query-case.ts';
+import { caseFilesOf, variants } from '../../../support/queries/case-files.ts';
+import { inAll, runQuery, runVariants } from '../../../support/queries/case.ts';
 import { randomOf } from '../../../support/random.ts';
-import type { RunPlanOptions } from '../../../support/run-plan.ts';
+import type { RunPlanOptions } from '../../../support/queries/run-plan.ts';
 
 const files = caseFilesOf('windows');
 // Other operators than windows cannot do with so little.

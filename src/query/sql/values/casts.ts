@@ -1,0 +1,272 @@
+/**
+ * Casts of SQL, and what is known of the types of its expressions beyond the data model's: which are dates, which
+ * decimals.
+ */
+import { isLongDecimal, nearValue } from '../../../vectors/decimal.ts';
+import { fitsInt64 } from '../../../vectors/literal.ts';
+import { type Type, isFloat, types } from '../../../vectors/type.ts';
+import { stringValue } from '../../../vectors/value.ts';
+import type { Analysis } from '../../analyze/context.ts';
+import { type ExprContext, lowerExpr } from '../../analyze/exprs.ts';
+import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from '../../ast.ts';
+import { literal, pathOf } from '../../plan/walk.ts';
+import type { PlanExpr } from '../../plan/plan.ts';
+import { isBeyondDecimals, scaleOf } from './decimals.ts';
+import { isInterval, toldIn } from './stored.ts';
+import { type SqlType, dateFunctions, decimalPrecisionMax, sqlTypeText } from './types.ts';
+import { didYouMean } from '../../analyze/suggest.ts';
+import { alternatives, areDates } from '../../types/of.ts';
+
+const castLengthMax = 60;
+const shown = (text: string): string => (text.length > castLengthMax ? `${text.slice(0, castLengthMax)}..` : text);
+
+/** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
+export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
+  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, {
+    attempt: e.attempt ?? c.attempt ?? false,
+    written: shown(a.nameOf(e, true)),
+  });
+
+/** Of what is known to be a decimal from the columns of FROM too. */
+const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
+  const from = knownType(c, operand) ?? toldIn(operand, c.sql?.typeOf);
+  return castTo(operand, type, { ...options, ...(from && { from }) });
+};
+/** What is known of an expression by itself or by the columns of FROM. */
+const knownType = (c: ExprContext, e: PlanExpr): SqlType | undefined => {
+  const scale = scaleOf(e, c.sql?.typeOf);
+  if (scale !== undefined) return decimalOf(scale);
+  return sqlTypeOf(e) ?? (mayHoldDates(e) && c.sql?.typeOf ? datesIn(c.sql.typeOf(e)) : undefined);
+};
+/** What may be a date, or have some in it, although it does not say so by itself. */
+const mayHoldDates = (e: PlanExpr): boolean =>
+  ['apply', 'array', 'call', 'case', 'conditional', 'field', 'index', 'map', 'record', 'set', 'subquery'].includes(
+    e.kind,
+  );
+/** The type of dates, and of lists, structs and maps that have some in them; undefined for all else. */
+const datesIn = (t: Type): SqlType | undefined => {
+  if (areDates([t])) return { kind: 'date' };
+  const [only, another] = alternatives(t).filter((m) => m !== types.null);
+  if (!only || another) return undefined;
+  switch (only.kind) {
+    case 'array':
+    case 'set': {
+      const element = datesIn(only.element);
+      return element && { kind: 'list', element };
+    }
+    case 'record': {
+      const fields = only.fields.flatMap(({ name, type }) => {
+        const of = datesIn(type);
+        return of ? [{ name, type: of }] : [];
+      });
+      return fields.length > 0 ? { kind: 'struct', fields } : undefined;
+    }
+    case 'map': {
+      const [key, value] = [datesIn(only.key), datesIn(only.value)];
+      return key || value ? { kind: 'map', key: key ?? unsaid, value: value ?? unsaid } : undefined;
+    }
+    default:
+      return undefined;
+  }
+};
+/** Nothing is known of it. */
+const unsaid: SqlType = { kind: 'plain', type: types.null };
+const decimalOf = (scale: number): SqlType => ({ kind: 'decimal', precision: decimalPrecisionMax, scale });
+
+/** A number that no number of the query holds as it is written: it is cast by its digits. */
+const byDigits = (e: Expr): PlanExpr | undefined =>
+  e.kind === 'literal' &&
+  ((e.type === 'int64' && !fitsInt64(BigInt(e.text))) || (e.type === 'float64' && isBeyondDecimals(e.text)))
+    ? literal(stringValue(e.text))
+    : undefined;
+
+interface CastOptions {
+  readonly attempt?: boolean /** What is known of the operand, if the expression alone does not say it. */;
+  readonly from?: SqlType;
+  readonly written?: string;
+}
+/** A cast of an expression; `written` is what its error shows. */
+export const castTo = (
+  operand: PlanExpr,
+  type: SqlType,
+  { attempt = false, from = sqlTypeOf(operand), written = `CAST(.. AS ${sqlTypeText(type)})` }: CastOptions = {},
+): PlanExpr => ({
+  kind: 'sqlCast',
+  operand,
+  type,
+  ...(from && { from }),
+  failure: attempt ? 'null' : 'error',
+  written,
+});
+
+/** Functions that give JSON. */
+const makers: ReadonlySet<string> = new Set([
+  'array_to_json',
+  'json',
+  'json_array',
+  'json_deep_merge',
+  'json_extract',
+  'json_extract_path',
+  'json_insert',
+  'json_merge_patch',
+  'json_merge_patch_diff',
+  'json_normalize',
+  'json_object',
+  'json_quote',
+  'json_remove',
+  'json_replace',
+  'json_set',
+  'json_strip_nulls',
+  'json_structure',
+  'json_value',
+  'row_to_json',
+  'to_json',
+]);
+/** The type of an expression as far as the query says it; undefined for columns and all else. */
+export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
+  if (e.kind === 'sqlCast') return e.type;
+  const scale = scaleOf(e, undefined);
+  if (scale !== undefined) return decimalOf(scale);
+  if (
+    e.kind === 'call' &&
+    (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))
+  )
+    return { kind: 'bit' };
+  if (e.kind !== 'call') return undefined;
+  if (e.name === 'make_time') return { kind: 'clock', digits: 6 };
+  if (makers.has(e.name)) return { kind: 'json' };
+  return dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
+};
+/** Functions that give bits of bits, and of numbers numbers. */
+const bitFunctions: ReadonlySet<string> = new Set([
+  'and_bits',
+  'or_bits',
+  'xor',
+  'not_bits',
+  'shift_left',
+  'shift_right',
+]);
+export const isBits = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'bit';
+export const isDate = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'date';
+export const isClock = (e: PlanExpr): boolean => sqlTypeOf(e)?.kind === 'clock';
+
+/** What is compared with a time of day is one too: columns of files have them as times. */
+export const besideClock = (e: PlanExpr, other: PlanExpr): PlanExpr =>
+  isClock(other) && !isClock(e) ? castTo(e, { kind: 'clock', digits: 9 }, { written: 'comparison' }) : e;
+
+/** A text that the query writes down beside what is known to be times alone: the time, by which scans pass over rows. */
+export const besideTime = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr) => Type) | undefined): PlanExpr => {
+  if (e.kind !== 'literal' || e.value.type !== types.string || pathOf(other) === undefined || !typeOf) return e;
+  const given = alternatives(typeOf(other)).filter((t) => t !== types.null);
+  return given.length > 0 && given.every((t) => t === types.time)
+    ? castTo(e, { kind: 'timestamp', unit: 1 }, { written: 'comparison' })
+    : e;
+};
+
+/** A decimal that the query writes down, and that no float is, beside what is known to be floats alone: the nearest one. */
+export const besideFloat = (e: PlanExpr, other: PlanExpr, typeOf: ((x: PlanExpr) => Type) | undefined): PlanExpr => {
+  if (e.kind !== 'literal' || !isLongDecimal(e.value.type) || other.kind === 'literal' || !typeOf) return e;
+  const given = alternatives(typeOf(other)).filter((t) => t !== types.null);
+  return given.length > 0 && given.every(isFloat) && scaleOf(other, typeOf) === undefined
+    ? literal(nearValue(e.value))
+    : e;
+};
+
+/** `DATE '..'`, `TIMESTAMP '..'`: a cast of the text, looked at when the query is compiled. */
+export const lowerSqlDate = (
+  a: Analysis,
+  e: DateExpr,
+  { faultOf, advice }: { readonly faultOf: (text: string) => string; readonly advice: string },
+): PlanExpr => {
+  const cast = castTo(
+    literal(stringValue(e.text)),
+    e.type === 'date' ? { kind: 'date' } : { kind: 'timestamp', unit: 1 },
+  );
+  return a.constant(cast)
+    ? cast
+    : a.wrong(
+        faultOf(e.text),
+        { start: e.textStart, end: e.end },
+        /infinity/i.test(e.text) ? 'there is no infinite time: write null, or a time far off' : advice,
+      );
+};
+
+/** Functions that make one text of their arguments. */
+const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', 'printf']);
+/** Functions that make JSON of their arguments, in which dates are texts. */
+const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json_quote', 'to_json']);
+/** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
+export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
+  if (quoting.has(name)) return args.map((e) => (knownType(c, e)?.kind === 'date' ? asText(c, e) : e));
+  if (name === 'array_to_string') return args.map((e, i) => (i === 0 ? textsIn(c, e) : e));
+  return joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
+};
+/** A list of dates as the list of their texts. */
+const textsIn = (c: ExprContext, e: PlanExpr): PlanExpr => {
+  const from = knownType(c, e);
+  return from?.kind === 'list' && from.element.kind === 'date'
+    ? castTo(e, { kind: 'list', element: { kind: 'plain', type: types.string } }, { from })
+    : e;
+};
+/** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
+export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
+  const known = knownType(c, e);
+  const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
+  if (isFormat && isInterval(e, c.sql?.typeOf)) return castTo(e, { kind: 'plain', type: types.string });
+  const isText = type === 'date' || type === 'timestamp';
+  return isText || (type !== undefined && !isFormat && textsOfSql.has(type))
+    ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known })
+    : e;
+};
+/** What else has a text of SQL's own. */
+const textsOfSql: ReadonlySet<SqlType['kind']> = new Set(['decimal', 'list', 'map', 'struct']);
+/** Columns that hold times alone. */
+const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
+  const found = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
+  return found.length > 0 && found.every((t) => t === types.time) ? 'timestamp' : undefined;
+};
+
+/** Types that the data model lacks, and what to write instead. */
+const lacking: Readonly<Record<string, string>> = {
+  timetz: 'a time of day has no zone: write ::time for the clock, or ::timestamptz for a moment',
+  money: 'write decimal(18,2)',
+  struct: 'name its fields: struct(a integer, b varchar)',
+  list: 'name the type of its elements: integer[]',
+};
+const familiar = [
+  'time',
+  'bigint',
+  'integer',
+  'smallint',
+  'tinyint',
+  'double',
+  'real',
+  'decimal',
+  'varchar',
+  'text',
+  'boolean',
+  'date',
+  'timestamp',
+  'timestamptz',
+  'interval',
+  'blob',
+  'bit',
+  'uuid',
+  'struct',
+  'map',
+];
+
+/** The fault of a type that SQL names and the data model lacks; undefined for others. */
+export const lackingType = (a: Analysis, e: Expr | CastExpr['target']): PlanExpr | undefined => {
+  const name = e.kind === 'type-primitive' ? (e.alias ?? e.name) : e.kind === 'id' ? e.name : undefined;
+  const lower = name?.toLowerCase();
+  return lower !== undefined && Object.hasOwn(lacking, lower)
+    ? a.wrong(`no such type name: "${name!}"`, e, lacking[lower])
+    : undefined;
+};
+/** The fault of a name that is no type. */
+export const unknownSqlType = (a: Analysis, e: IdExpr): PlanExpr =>
+  a.wrong(`no such type name: "${e.name}"`, e, didYouMean(e.name, familiar));
+
+/** A cast that the language makes itself: to a duration, which numbers of nanoseconds become. */
+export const asDuration = (operand: PlanExpr): PlanExpr => castTo(operand, { kind: 'plain', type: types.duration });
