@@ -58,6 +58,7 @@ export const dataErrors: Codes = [
   'workers-closed',
   'object-unwritten',
   'spill-full',
+  'spill-unwritten',
 ];
 /** A value that the format asked for cannot hold. */
 const valueErrors: Codes = [
@@ -162,6 +163,7 @@ export const queryRunErrors: Codes = [
   'replica-write',
   'object-unwritten',
   'spill-full',
+  'spill-unwritten',
 ];
 /** Of everything that goes through a pool's queue or the lake's. */
 const jobErrors: Codes = [
@@ -201,6 +203,7 @@ export const rewriteErrors: Codes = [
   'workers-closed',
   'object-unwritten',
   'spill-full',
+  'spill-unwritten',
   'load-memory',
   'query-memory',
   'query-memory-busy',

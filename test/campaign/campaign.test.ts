@@ -43,6 +43,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   statements: [day % 5],
   updates: [2],
   transfers: [2 * (day % 2)],
+  versions: [2 * day, 2 * day + 1],
   names: [0, 1],
   copies: [0],
 };

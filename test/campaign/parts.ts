@@ -33,6 +33,7 @@ export const parts = {
   statements: async () => (await import('./outside/statements.ts')).statements,
   updates: async () => (await import('./outside/updates.ts')).updates,
   transfers: async () => (await import('./outside/transfers.ts')).transfers,
+  versions: async () => (await import('./outside/versions.ts')).versions,
   copies: async () => (await import('./outside/copies.ts')).copies,
   names: async () => (await import('./outside/names.ts')).names,
 } as const satisfies Record<string, () => Promise<PartRun>>;

@@ -53,6 +53,8 @@ const texts: Readonly<Record<string, string>> = {
     '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
   transfers:
     '16 clients move amounts between accounts of several pools by transactions, some while the service is killed: every query sees the same sum, no client is told to try again, a move that was acknowledged is on both accounts',
+  versions:
+    'histories of a pool under every verb over HTTP, often two merges, reverts or picks at once: each commit has the rows that its parent and the change come to, each refusal is right',
   copies:
     'engines ask for Iceberg tables and the folder is cloned beside loads, compactions, vacuums and pools that go and come: each ask is answered, what it names is there, each clone is sound and of one moment',
   names:

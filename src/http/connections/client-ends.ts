@@ -50,6 +50,7 @@ const probe = (answer: ServerResponse, nextMs: number): void => {
 const plainAnswer = (status: string, text = status): string =>
   `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nX-Request-Id: ${newIdText()}\r\nConnection: close\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 
+const malformed = '400 Bad Request';
 /** Answers what is no HTTP request, has headers beyond the limit, or ends in the middle of its body. */
 export const answerUnparsed = (
   error: { readonly code?: string; readonly reason?: unknown },
@@ -71,10 +72,11 @@ export const answerUnparsed = (
       ? '431 Request Header Fields Too Large'
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? '408 Request Timeout'
-        : '400 Bad Request';
+        : malformed;
   // The parser's own words, of what is wrong with a request line or a header: the bytes are not in them.
   const { reason } = error;
-  const text = plainAnswer(status, typeof reason === 'string' && reason !== '' ? `${status}: ${reason}` : status);
+  const isTold = status === malformed && typeof reason === 'string' && reason !== '';
+  const text = plainAnswer(status, isTold ? `${status}: ${reason}` : status);
   if (error.code === 'HPE_INVALID_EOF_STATE') {
     // Nothing comes any more: no reset can overtake the answer.
     socket.end(text, cut);

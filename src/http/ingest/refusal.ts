@@ -7,6 +7,7 @@ import { type ErrorCode, LakeError } from '../../errors.ts';
 const passing: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'storage-full',
   'spill-full',
+  'spill-unwritten',
   'object-unwritten',
   'worker-died',
   'body-stalled',
