@@ -174,7 +174,7 @@ ip string  ['10.0.0.1', '::1']
 n null null [None, None]
 o struct<x: list<element: int64 not null> not null> null [None, {'x': [7, 8]}]
 fb fixed_size_binary[2]  [b'\\x01\\x02', b'\\x03\\x04']
-[('i', -2, 1, 0), ('u', 0, 18446744073709551615, 0), ('f32', -2.0, 1.5, 0), ('f', -0.0, 0.0, 0), ('b', False, True, 0), ('s', '', 'é', 0), ('by', b'', b'\\x01\\x02', 0)]
+[('i', -2, 1, 0), ('u', 0, 18446744073709551615, 0), ('f32', -2.0, 1.5, 0), ('b', False, True, 0), ('s', '', 'é', 0), ('by', b'', b'\\x01\\x02', 0)]
 `);
     made.close();
   });
