@@ -51,7 +51,7 @@ const plain: Readonly<Record<string, Vector>> = {
   texts: vectorOf(Array.from({ length: count }, (_, i) => stringValue(`text ${(i * 3) % 7}`))),
 };
 
-/** The nullable column of these rows; whoever reads a row's tag or slot fails. */
+/** The nullable column of these rows; whoever reads the tag or slot of a row behind the first fails. */
 const nullable = (v: Vector): UnionVector => {
   const type = unionType([uniformType(v)!, types.null]) as UnionType;
   const members = type.members.map((m) => (m === types.null ? emptyVector(m) : v));
@@ -60,6 +60,8 @@ const nullable = (v: Vector): UnionVector => {
   const unread = <A extends Uint32Array>(array: A): A =>
     new Proxy(array, {
       get: (_, name) => {
+        // By this one the column knows its member.
+        if (name === '0') return array[0];
         throw new Error(`a member is looked up (${String(name)})`);
       },
     });
