@@ -24,7 +24,6 @@ import {
 } from '../vectors/type.ts';
 import { UnionOfOne } from '../vectors/unions.ts';
 import { AnyExtremeState } from './aggregates/any-extremes.ts';
-import { AnyState } from './aggregates/any.ts';
 import { TimelyAvgState } from './aggregates/numbers/averages.ts';
 import { AvgState } from './aggregates/numbers/avg.ts';
 import { BitStringState } from './aggregates/bit-strings.ts';
@@ -56,7 +55,6 @@ import { WideSums } from './aggregates/numbers/wide-sums.ts';
 
 /** Their place in the list is their name on the way: both ends run the same program. */
 const classes: readonly (abstract new (...args: never[]) => object)[] = [
-  AnyState,
   AvgState,
   CollectMapState,
   CollectState,

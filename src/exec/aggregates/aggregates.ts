@@ -1,6 +1,5 @@
 /** The table of aggregates: one row each, with what the README prints and what analysis and execution need. */
 import type { FunctionCatalog } from '../../query/plan/plan.ts';
-import { AnyState } from './any.ts';
 import { AnyExtremeState } from './any-extremes.ts';
 import { AvgState } from './numbers/avg.ts';
 import { TimelyAvgState } from './numbers/averages.ts';
@@ -16,6 +15,7 @@ import { LogicState } from './logic.ts';
 import { MedianState } from './numbers/median.ts';
 import { ModeState } from './mode.ts';
 import { ArgumentState, TextState } from './grouping/pairs.ts';
+import { PlaceState } from './grouping/places.ts';
 import { rowsByName } from './named.ts';
 import { QuantileState } from './numbers/quantiles.ts';
 import { type AggregateRow, alias, counting, giving, givingBy, paired, row, signed, taking } from './row.ts';
@@ -51,7 +51,7 @@ const and = row('and', 'true if all bools are true', () => new LogicState('and')
   { query: 'and(this)', input: 'true\nfalse', output: 'false' },
 ]);
 const any = giving(
-  row('any', 'the first value that is neither null nor missing', () => new AnyState(), [
+  row('any', 'the first value that is neither null nor missing', () => new PlaceState('any'), [
     { query: 'any(this)', input: 'null\n1\n"a"', output: '1' },
   ]),
 );

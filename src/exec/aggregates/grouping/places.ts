@@ -1,4 +1,4 @@
-/** first and last: the value of a group's first or last row, null too. */
+/** first and last: the value of a group's first or last row, null too; any: the first that is neither null nor missing. */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Vector, flatten, take } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -22,8 +22,10 @@ export class PlaceState implements AggregateState {
   private count = 0;
   private size = 0;
   private readonly isLast: boolean;
-  constructor(which: 'first' | 'last') {
+  private readonly takesNulls: boolean;
+  constructor(which: 'first' | 'last' | 'any') {
     this.isLast = which === 'last';
+    this.takesNulls = which !== 'any';
   }
   get bytes(): number {
     return this.places.byteLength + this.size;
@@ -35,15 +37,17 @@ export class PlaceState implements AggregateState {
   update(ids: Uint32Array, argument: Vector): void {
     const { length } = argument;
     const table = kindsOf(argument);
-    const { places, isLast } = this;
+    const { places, isLast, takesNulls } = this;
     const seen = new Set<number>();
     const rows: number[] = [];
     for (let k = 0; k < length; k++) {
       const i = isLast ? length - 1 - k : k;
       const g = ids[i];
       if (isLast ? seen.has(g) : places[g] !== 0) continue;
+      const isNothing = table?.[i] === kinds.null || table?.[i] === kinds.missing;
+      if (isNothing && !takesNulls) continue;
       if (isLast) seen.add(g);
-      if (table?.[i] === kinds.null || table?.[i] === kinds.missing) places[g] = nullPlace;
+      if (isNothing) places[g] = nullPlace;
       else places[g] = this.count + rows.push(i);
     }
     if (rows.length > 0) this.keep(flatten(withoutUnions(take(argument, Uint32Array.from(rows)))));

@@ -7,8 +7,8 @@ import { decimalData, decimalValue, exactOf } from '../../../vectors/decimal.ts'
 import { checkStop } from '../../../vectors/stop.ts';
 import { isFloat, namedType, types } from '../../../vectors/type.ts';
 import { type Value, nullValue, underValue } from '../../../vectors/value.ts';
-import { type Vector, valueAt } from '../../../vectors/vector.ts';
-import { Builder, constantOf } from '../../../vectors/builder.ts';
+import { valueAt } from '../../../vectors/vector.ts';
+import { constantOf, vectorOf } from '../../../vectors/builder.ts';
 import { stateName } from '../../../query/sql/values/states.ts';
 import type { Exported } from '../../aggregates/named.ts';
 import { absorb, joinedStates, stateOf } from '../../aggregates/states.ts';
@@ -87,11 +87,6 @@ const marked: Evaluate = ([values, names, kinds], length) =>
 
 const isNullValue = (v: Value): boolean => underValue(v).type === types.null;
 const wrapped = (message: string, value: Value): Value => valueAt(wrapErrors(message, constantOf(value, 1)), 0);
-const vectorOf = (values: readonly Value[]): Vector => {
-  const out = new Builder();
-  for (const value of values) out.append(value);
-  return out.finish();
-};
 
 const sqlOnly = 'all';
 export const states: readonly FunctionRow[] = [
