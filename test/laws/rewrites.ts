@@ -20,7 +20,7 @@ import { Lineage } from '../../src/lake/commits/lineage.ts';
 import type { PoolFace } from '../../src/lake/pool/pool.ts';
 import { sortKeyBytes } from '../../src/vectors/sort-key.ts';
 import { intValue } from '../../src/vectors/value.ts';
-import { type LineageStep, type Sides, worldsOf } from './worlds.ts';
+import { type LineageStep, type Sides, threeWay, worldsOf } from './worlds.ts';
 
 type Step = readonly [kind: number, a: number, b: number, c: number];
 interface Commit {
@@ -35,8 +35,6 @@ interface Failure {
 
 const minus = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): Set<T> => new Set([...a].filter((x) => !b.has(x)));
 const same = <T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean => a.size === b.size && [...a].every((x) => b.has(x));
-const threeWay = <T>(base: ReadonlySet<T>, one: ReadonlySet<T>, two: ReadonlySet<T>): Set<T> =>
-  new Set([...one, ...two].filter((x) => (base.has(x) ? one.has(x) && two.has(x) : true)));
 
 /**
  * What a run did, for the totals. That some of the conflicts are none with the rows that there are only records could

@@ -21,6 +21,10 @@ export interface Sides<Id extends string> {
   readonly child: ReadonlySet<Id>;
 }
 
+/** A row stays where both sides have it, and comes or goes as the side wanted that changed it. */
+export const threeWay = <T>(base: ReadonlySet<T>, one: ReadonlySet<T>, two: ReadonlySet<T>): Set<T> =>
+  new Set([...one, ...two].filter((x) => (base.has(x) ? one.has(x) && two.has(x) : true)));
+
 const worldsMax = 3000;
 
 /**

@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { type Random, randomOf } from '../../support/random.ts';
 import { startBuiltService } from '../../support/service/built.ts';
 import { type Answer, type Client, clientOf, jsonType } from '../../support/service/client.ts';
+import { threeWay } from '../../laws/worlds.ts';
 import type { PartRun } from '../part.ts';
 
 const steps = 40;
@@ -45,11 +46,8 @@ interface Sides<T> {
   readonly theirs: T;
 }
 
-const threeWay = ({ base, ours, theirs }: Sides<Rows>, rules: Rules): Settled => {
-  if (rules.hasIdentity) return byIdentity({ base, ours, theirs }, rules);
-  const isGone = (row: string): boolean => base.has(row) && !(ours.has(row) && theirs.has(row));
-  return { rows: new Set([...ours, ...theirs].filter((row) => !isGone(row))), conflicts: [] };
-};
+const merged = ({ base, ours, theirs }: Sides<Rows>, rules: Rules): Settled =>
+  rules.hasIdentity ? byIdentity({ base, ours, theirs }, rules) : { rows: threeWay(base, ours, theirs), conflicts: [] };
 const byIdentity = ({ base, ours, theirs }: Sides<Rows>, rules: Rules): Settled => {
   const [bases, our, their] = [base, ours, theirs].map((rows) => new Map([...rows].map((row) => [idOf(row), row])));
   const rows = new Set<string>();
@@ -71,9 +69,11 @@ const settleRecord = (
   if (ours === base) return theirs;
   if (fields && base !== undefined && ours !== undefined && theirs !== undefined) {
     const [before, one, other] = [base, ours, theirs].map(fieldsOf);
-    const merged = before!.map((value, i) => (one![i] === other![i] || other![i] === value ? one![i] : other![i]));
+    const fieldsMerged = before!.map((value, i) =>
+      one![i] === other![i] || other![i] === value ? one![i] : other![i],
+    );
     if (before!.every((value, i) => one![i] === other![i] || one![i] === value || other![i] === value))
-      return merged.join();
+      return fieldsMerged.join();
   }
   return resolve === undefined ? 'conflict' : sides[resolve];
 };
@@ -86,6 +86,12 @@ interface Asked {
   readonly body: string;
   /** Undefined: its base is several commits, which are not looked into. */
   readonly settle: (parent: string) => Settled | undefined;
+}
+/** A commit that came of it. */
+interface Made {
+  readonly commit: string;
+  readonly asked: Asked;
+  readonly parents: readonly string[];
 }
 interface Version {
   readonly rows: Rows;
@@ -247,7 +253,7 @@ class History {
     const rowsOf = (commit: string): Rows => this.versions.get(commit)!.rows;
     const sides = (base: string, theirs: string): Asked['settle'] => {
       const [before, after] = [rowsOf(base), rowsOf(theirs)];
-      return (parent) => threeWay({ base: before, ours: rowsOf(parent), theirs: after }, rules);
+      return (parent) => merged({ base: before, ours: rowsOf(parent), theirs: after }, rules);
     };
     const near = [...this.ancestors(this.branches.get(branch)!)].filter((id) => id !== noCommit);
     const commits = random.below(2) === 0 ? near : [...this.versions.keys()].filter((id) => id !== noCommit);
@@ -297,13 +303,11 @@ class History {
       else if (answer.status !== 200 && (answer.status < 400 || answer.status >= 500)) throw new Error('not answered');
       else if (all.length === 1) this.checkNothingDone(asked, answer);
     }
-    for (const commit of await this.inOrder([...made.keys()])) await this.take(commit, made.get(commit)!);
-  }
-  /** Commits behind those that they came after. */
-  private async inOrder(commits: readonly string[]): Promise<readonly string[]> {
-    const parents = new Map<string, readonly string[]>();
-    for (const commit of commits) parents.set(commit, await this.parentsOf(commit));
-    return [...commits].sort((a, b) => Number(parents.get(a)!.includes(b)) - Number(parents.get(b)!.includes(a)));
+    const commits: Made[] = [];
+    for (const [commit, asked] of made) commits.push({ commit, asked, parents: await this.parentsOf(commit) });
+    // Commits behind those that they came after.
+    commits.sort((a, b) => Number(a.parents.includes(b.commit)) - Number(b.parents.includes(a.commit)));
+    for (const one of commits) await this.take(one);
   }
   private async parentsOf(commit: string): Promise<readonly string[]> {
     const { commits } = await this.client.json<{
@@ -312,9 +316,8 @@ class History {
     const { parents } = commits[0]!;
     return parents.length === 0 ? [noCommit] : parents;
   }
-  private async take(commit: string, { branch, text, settle }: Asked): Promise<void> {
+  private async take({ commit, asked: { branch, text, settle }, parents: told }: Made): Promise<void> {
     const before = this.branches.get(branch)!;
-    const told = await this.parentsOf(commit);
     // A merge into a branch without a commit has the other side's alone.
     const parents = before === noCommit && told[0] !== noCommit ? [noCommit, ...told] : told;
     if (parents[0] !== before) throw new Error(`${text}: its parent is ${parents[0]}, the branch was at ${before}`);
