@@ -2,6 +2,7 @@
 import assert from 'node:assert';
 import { aggregateCall, aggregateIn, markedAggregate } from './calls.ts';
 import { recordFault, targetPath } from './assignments.ts';
+import type { Scope } from './scope.ts';
 import type { Analysis } from './context.ts';
 import { type AggregateCall, type ExprContext, lowerExpr } from './exprs.ts';
 import type { AggregateOp, Assignment, Expr } from '../ast.ts';
@@ -41,6 +42,7 @@ export const aggregateOf = (a: Analysis, { order, ...written }: AggregateCall, c
     isSql: c.sql !== undefined,
     lower: (e) => inAggregate(call.name, lowerExpr(a, e, c), c.sql?.typeOf),
     orderOf: (e) => orderOfSpan(e, c.sql?.typeOf),
+    scope: c.scope,
   });
   const isText = given.argument && !isOfClocks(call.name, given.argument) && areTexts(given.argument, c);
   if (ofNumbers.has(call.name) && isText)
@@ -71,13 +73,14 @@ interface Lowering {
   readonly lower: (e: Expr) => PlanExpr;
   /** What values are in order of. */
   readonly orderOf: (e: PlanExpr) => PlanExpr;
+  readonly scope: Scope;
 }
 
 /** What the aggregate of a call is given, and the form of the call. */
 export const givenTo = (
   a: Analysis,
   call: AggregateCall,
-  { isSql, lower, orderOf }: Lowering,
+  { isSql, lower, orderOf, scope }: Lowering,
 ): AggregateForm & { readonly argument?: PlanExpr } => {
   const signature = a.environment.aggregates.find(call.name);
   const form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
@@ -98,7 +101,7 @@ export const givenTo = (
     ...(order && {
       order: order.map((k) => ({
         order: k.order ?? 'asc',
-        nulls: k.nulls ?? 'last',
+        nulls: k.nulls ?? (isSql ? scope.nullsOf(k.order ?? 'asc') : 'last'),
         ...(isSql && { sql: true as const }),
       })),
     }),

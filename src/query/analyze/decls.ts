@@ -7,7 +7,7 @@ import type { Decl, PragmaDecl, QueryNode } from '../ast.ts';
 import { wordHint } from './hints.ts';
 import { literal, mapParts, substituteRow } from '../plan/walk.ts';
 import type { PlanExpr } from '../plan/plan.ts';
-import { type ConstSymbol, Scope, type ScopeSymbol } from './scope.ts';
+import { type ConstSymbol, type NullOrder, Scope, type ScopeSymbol, nullOrders } from './scope.ts';
 import { types } from '../../vectors/type.ts';
 
 /** The scope of a query: its declarations in a new scope inside `outer`. */
@@ -49,17 +49,29 @@ const declare = (a: Analysis, scope: Scope, decl: Exclude<Decl, PragmaDecl>, sym
   else scope.symbols.set(text, symbol);
 };
 
+/** Pragmas by their names, with what they set in a scope. */
+const pragmas = { index_base: 'indexBase', pg: 'pg', default_null_order: 'nullOrder' } as const;
+const isPragma = (name: string): name is keyof typeof pragmas => Object.hasOwn(pragmas, name);
+const isNullOrder = (text: string): text is NullOrder => Object.hasOwn(nullOrders, text);
+
 const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   const { name, expr } = decl;
-  if (name.text !== 'index_base' && name.text !== 'pg')
-    return a.fault(`unknown pragma "${name.text}"`, name, wordHint('pragmas', name.text, ['index_base', 'pg']));
-  if (scope.pragmas[name.text === 'pg' ? 'pg' : 'indexBase'] !== undefined)
-    return a.fault(`"${name.text}" redefined`, name);
+  const field = isPragma(name.text) ? pragmas[name.text] : undefined;
+  if (!field)
+    return a.fault(`unknown pragma "${name.text}"`, name, wordHint('pragmas', name.text, Object.keys(pragmas)));
+  if (scope.pragmas[field] !== undefined) return a.fault(`"${name.text}" redefined`, name);
   const place = expr ?? name;
   const value = expr
     ? a.constant(lowerExpr(a, expr, { scope, input: types.null }))?.value
     : { type: types.bool, data: true };
-  if (name.text === 'pg') {
+  if (field === 'nullOrder') {
+    const order = value?.type === types.string ? String(value.data) : '';
+    if (!isNullOrder(order))
+      return a.fault(`default_null_order must be ${Object.keys(nullOrders).join(', ')}, as text`, place);
+    scope.pragmas.nullOrder = order;
+    return;
+  }
+  if (field === 'pg') {
     if (value?.type !== types.bool) return a.fault('expected type bool', place);
     scope.pragmas.pg = value.data as boolean;
     return;

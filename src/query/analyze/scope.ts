@@ -70,6 +70,15 @@ export interface Recursion {
   usedAll?: boolean;
 }
 
+/** What `pragma default_null_order` can say, with the places of nulls in both directions. */
+export const nullOrders = {
+  nulls_last: { asc: 'last', desc: 'last' },
+  nulls_first: { asc: 'first', desc: 'first' },
+  nulls_first_on_asc_last_on_desc: { asc: 'first', desc: 'last' },
+  nulls_last_on_asc_first_on_desc: { asc: 'last', desc: 'first' },
+} as const satisfies Record<string, Record<'asc' | 'desc', 'first' | 'last'>>;
+export type NullOrder = keyof typeof nullOrders;
+
 /**
  * One scope, with the way to those around it. Symbols are found by their exact names, tables in any letter case; inner
  * ones hide outer ones.
@@ -80,7 +89,7 @@ export class Scope {
   /** By their names in lower case. */
   readonly tables = new Map<string, CteBinding>();
   /** Pragmas set in this very scope. */
-  readonly pragmas: { indexBase?: 0 | 1; pg?: boolean } = {};
+  readonly pragmas: { indexBase?: 0 | 1; pg?: boolean; nullOrder?: NullOrder } = {};
 
   constructor(parent: Scope | undefined) {
     this.parent = parent;
@@ -124,6 +133,11 @@ export class Scope {
    */
   get pg(): boolean | undefined {
     return this.pragma('pg');
+  }
+
+  /** Where the nulls of a key of ORDER BY in SELECT come that does not say it itself. */
+  nullsOf(order: 'asc' | 'desc'): 'first' | 'last' {
+    return nullOrders[this.pragma('nullOrder') ?? 'nulls_last'][order];
   }
 
   /** What the innermost pragma of that name says. */

@@ -19,7 +19,8 @@ const merging =
 const changing = 'UPDATE POOL SET COLUMN = EXPRESSION, .. [WHERE CONDITION]; a statement stands alone';
 const naming =
   'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
-const settings = 'settings are options of the service (lake serve -h); a query has pragma index_base and pragma pg';
+const settings =
+  'settings are options of the service (lake serve -h); a query has pragma index_base, default_null_order and pg';
 const committing =
   'each load and each delete is a commit of its own; what belongs together goes to a branch that is merged at once: POST /pool/POOL/branch/BRANCH/merge/CHILD';
 const parameters = 'values stand in the text, or before the query by a name: const NAME = VALUE';
@@ -101,7 +102,7 @@ export const statements: readonly Foreign[] = [
   { pattern: /use\s+[\w."]+\s*;?\s*$/iy, name: 'USE', hint: naming },
   {
     pattern:
-      /(?:set|reset)\s+(?:(?:session|local|global|variable)\s+)?[\w.]+|pragma\s+(?!index_base\b|pg\b)\w+\s*(?:\(|=|;|$)/iy,
+      /(?:set|reset)\s+(?:(?:session|local|global|variable)\s+)?[\w.]+|pragma\s+(?!index_base\b|default_null_order\b|pg\b)\w+\s*(?:\(|=|;|$)/iy,
     hint: settings,
   },
   {

@@ -491,5 +491,12 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       'pragma index_base = 0 select [7,8][1] as a',
       '{a:8}',
     ],
+    [
+      'pragma default_null_order',
+      "pragma default_null_order = 'nulls_first'",
+      'where nulls come in ORDER BY that does not say it: also nulls_last (the default), nulls_first_on_asc_last_on_desc, nulls_last_on_asc_first_on_desc',
+      "pragma default_null_order = 'nulls_first' select a from (values (1),(null)) t(a) order by a",
+      '{a:null} {a:1}',
+    ],
   ]),
 };

@@ -222,7 +222,10 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
     return [
       {
         kind: 'sort',
-        keys: (known ?? []).map((name) => ({ expr: fieldOf({ kind: 'this' }, name), ...directionOf(keys[0]) })),
+        keys: (known ?? []).map((name) => ({
+          expr: fieldOf({ kind: 'this' }, name),
+          ...directionOf(keys[0], flow.scope),
+        })),
         reverse: false,
       },
     ];
@@ -238,7 +241,7 @@ const orderOutput = (a: Analysis, body: LoweredSql, flow: Flow, keys: readonly O
             at,
             (known ?? []).map((name) => fieldOf({ kind: 'this' }, name)),
           );
-    return { expr: collated(k, expr), ...directionOf(k) };
+    return { expr: collated(k, expr), ...directionOf(k, flow.scope) };
   });
   return [{ kind: 'sort', keys: sort, reverse: false }];
 };
@@ -294,9 +297,9 @@ const selectsIn = (body: SqlBody): readonly SqlSelect[] => {
 };
 
 /** The direction of a key of ORDER BY, and where its nulls come. */
-export const directionOf = (k: OrderKey): Omit<SortKey, 'expr'> => ({
+export const directionOf = (k: OrderKey, scope: Scope): Omit<SortKey, 'expr'> => ({
   order: k.order ?? 'asc',
-  nulls: k.nulls ?? 'last',
+  nulls: k.nulls ?? scope.nullsOf(k.order ?? 'asc'),
   sql: true,
 });
 

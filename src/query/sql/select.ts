@@ -93,6 +93,7 @@ class Select {
     this.unnest = new SqlUnnest(a, (e) => a.typeByContent(this.from.ops, flow.input, e));
     this.groupingCalls = new GroupingCalls(a);
     this.windows = new SqlWindows(a, select.windows ?? [], {
+      scope: flow.scope,
       lower: (e) =>
         this.expr(e, {
           aggregate: this.collect,
@@ -627,7 +628,7 @@ class Select {
       const [all] = keys;
       if (!isWhole && this.a.sourcesKnown)
         this.a.fault('ORDER BY ALL needs the names of the columns: write them instead of *', all);
-      return exprs.map((expr) => ({ expr, ...directionOf(all!) }));
+      return exprs.map((expr) => ({ expr, ...directionOf(all!, this.flow.scope) }));
     }
     const row = grouped ? { row: () => recordOfColumns(this.a, columns) } : {};
     const named = new ByName(columns, (c) => c.name);
@@ -640,7 +641,7 @@ class Select {
         position === undefined
           ? this.expr(k.expr, { aliases, aliasesFirst: true, ...this.calls(), ...row })
           : this.atPosition(k.expr, position, columns);
-      return { expr: collated(k, orderOfSpan(expr, this.typeOf)), ...directionOf(k) };
+      return { expr: collated(k, orderOfSpan(expr, this.typeOf)), ...directionOf(k, this.flow.scope) };
     });
   }
 }

@@ -88,6 +88,7 @@ const orderedPlace = (e: WindowExpr, name: string): WindowExpr | undefined => {
 
 /** How a SELECT lowers what is inside a call. */
 interface WindowSource {
+  readonly scope: Scope;
   readonly lower: (e: Expr) => PlanExpr;
   /** The type of the rows behind FROM. */
   readonly rowType: () => Type;
@@ -279,7 +280,7 @@ export class SqlWindows {
   private sortKey(k: OrderKey): SortKey {
     return {
       expr: collated(k, orderOfSpan(this.source.lower(k.expr), this.source.typeOf)),
-      ...directionOf(k),
+      ...directionOf(k, this.source.scope),
     };
   }
 
@@ -445,7 +446,7 @@ export class SqlWindows {
     const form = { name, distinct: false, ignoreNulls: nulls === 'ignore' };
     if (!order) return { ...form, arguments: lowered };
     const keys = order.map((k) => collated(k, orderOfSpan(this.source.lower(k.expr), this.source.typeOf)));
-    const directions = order.map((k) => ({ ...directionOf(k), sql: true as const }));
+    const directions = order.map((k) => ({ ...directionOf(k, this.source.scope), sql: true as const }));
     return { ...form, arguments: [...lowered, ...keys], order: directions };
   }
 
@@ -475,6 +476,7 @@ export class SqlWindows {
       isSql: true,
       lower: (x) => inAggregate(call.name, this.source.lower(x), this.source.typeOf),
       orderOf: (x) => orderOfSpan(x, this.source.typeOf),
+      scope: this.source.scope,
     });
     const { argument, ...form } = { name, ...given, ...extremeOfSpans(name, given.argument, this.source.typeOf) };
     const where = filter && sqlCondition(this.source.lower(filter));

@@ -64,6 +64,9 @@ describe('declarations', () => {
     'op o: (p) op p: (o) o': ['operator cycle found: o -> p -> o -> p -> etc... @18+1'],
     'pragma foo pass': ['unknown pragma "foo" @8+3'],
     'pragma index_base=2 pass': ['index_base must be 0 or 1 @8+10'],
+    "pragma default_null_order='first' pass": [
+      'default_null_order must be nulls_last, nulls_first, nulls_first_on_asc_last_on_desc, nulls_last_on_asc_first_on_desc, as text @27+7',
+    ],
     'op d f: (put f:=1) d 1': ['illegal left-hand side of assignment @14+4'],
   });
   test('an operator may stand in its own argument', async () => {
