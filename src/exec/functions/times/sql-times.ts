@@ -91,6 +91,8 @@ interface Parts {
   isoWeek?: number;
   week?: number;
   weekStart?: number;
+  /** How many parts gave a week of the plain year. */
+  weeks?: number;
   weekday?: number;
 }
 const names = (list: readonly string[], lengths: 'short' | 'long'): string =>
@@ -250,13 +252,13 @@ const readers: Readonly<Record<string, readonly [pattern: string, take: (p: Part
   U: [
     '\\d{1,2}',
     (p, t) => {
-      Object.assign(p, { week: Number(t), weekStart: 0 });
+      Object.assign(p, { week: Number(t), weekStart: 0, weeks: (p.weeks ?? 0) + 1 });
     },
   ],
   W: [
     '\\d{1,2}',
     (p, t) => {
-      Object.assign(p, { week: Number(t), weekStart: 1 });
+      Object.assign(p, { week: Number(t), weekStart: 1, weeks: (p.weeks ?? 0) + 1 });
     },
   ],
 };
@@ -296,6 +298,17 @@ const compiledFormat = (format: string): Format | Refusal => {
 };
 
 const outside = (n: number | undefined, low: number, high: number): boolean => n !== undefined && (n < low || n > high);
+const isDated = ({ month, day }: Parts): boolean => month !== undefined || day !== undefined;
+/** Whether the days of a year are counted in several ways, or from the year of another count, and no month settles it. */
+const isCountedTwice = (p: Parts): boolean => {
+  if (isDated(p)) return false;
+  const { year, isoYear, isoWeek, dayOfYear, weeks = 0 } = p;
+  const ofYear = weeks + (dayOfYear === undefined ? 0 : 1);
+  const ofIsoYear = isoWeek !== undefined || (isoYear !== undefined && year === undefined);
+  return (
+    ofYear > 1 || (ofYear > 0 && ofIsoYear) || (isoWeek !== undefined && isoYear === undefined && year !== undefined)
+  );
+};
 /** The day since 1970, or undefined if there is none such. */
 const dayOf = (p: Parts): number | undefined => {
   const year = p.year ?? 1900;
@@ -303,9 +316,9 @@ const dayOf = (p: Parts): number | undefined => {
     return outside(p.dayOfYear, 1, daysOfDate(year + 1, 1, 1) - daysOfDate(year, 1, 1))
       ? undefined
       : daysOfDate(year, 1, 1) + p.dayOfYear - 1;
-  // A week alone is of the year 1900, as all that a format leaves out.
-  const isoYear =
-    p.isoYear ?? (p.isoWeek !== undefined && p.year === undefined && p.month === undefined ? year : undefined);
+  // A week alone is of the year 1900, as all that a format leaves out; a plain year and a month go before weeks.
+  const isByWeeks = !isDated(p) && (p.isoWeek !== undefined || (p.isoYear !== undefined && p.year === undefined));
+  const isoYear = isByWeeks ? (p.isoYear ?? year) : undefined;
   if (isoYear !== undefined) {
     const fourth = daysOfDate(isoYear, 1, 4);
     const monday = fourth - ((((fourth + 3) % 7) + 7) % 7);
@@ -341,6 +354,7 @@ const timeOf = (p: Parts): Nanos | Refusal | undefined => {
 };
 const beyond = new Refusal(`out of range: ${timesHeld}`);
 const noTime = new Refusal('text does not fit the format');
+const countedTwice = new Refusal('without %m, %Y goes with one of %U, %W and %j, and %G with %V');
 const parsed = (text: string, format: string): Nanos | Refusal => {
   const found = formatOf(format);
   if (found instanceof Refusal) return found;
@@ -350,7 +364,7 @@ const parsed = (text: string, format: string): Nanos | Refusal => {
   found.takes.forEach((take, k) => {
     take(parts, match[k + 1]);
   });
-  return timeOf(parts) ?? noTime;
+  return isCountedTwice(parts) ? countedTwice : (timeOf(parts) ?? noTime);
 };
 /** By the first of the formats that fits. */
 const parsedBy = (text: string, format: Value): Nanos | Refusal => {
@@ -470,7 +484,7 @@ export const sqlTimes: readonly FunctionRow[] = [
     'The same, but null for a text that does not fit.',
     byRow('try_strptime', ['string', 'value'], 'time', (s, format) => {
       const found = parsedBy(s, format);
-      return found === noTime ? null : found;
+      return found === noTime || found === countedTwice ? null : found;
     }),
     [
       ['try_strptime("2018-06-21","%Y-%m-%d")', '2018-06-21T00:00:00Z'],
