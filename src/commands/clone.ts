@@ -1,4 +1,7 @@
-/** `lake clone`: copies a lake as it is at one moment, between folders and buckets: its backup, and the way back. */
+/**
+ * `lake clone`: copies a lake as it is at one moment, between folders and buckets: its backup, and the way back. What it
+ * made on this disk is gone again if it fails or a signal ends it.
+ */
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
@@ -11,7 +14,7 @@ import { checkThere } from '../lake/repair/fsck.ts';
 import { type Cloned, cloneBucket, cloneFolder } from '../lake/store/clone.ts';
 import { openLakeStore } from '../lake/store/copy.ts';
 import { findTip } from '../lake/store/segments.ts';
-import { bucketName } from '../store/bucket.ts';
+import { type Bucket, bucketName } from '../store/bucket.ts';
 import { openBucket } from '../store/s3.ts';
 import type { CommandIo } from './io.ts';
 import { lakeFolder } from './lake-folder.ts';
@@ -41,15 +44,42 @@ const intoFolder = async (from: LakePlace, folder: string, cwd: string): Promise
     checkThere(source);
     if (`${folder}${sep}`.startsWith(`${source}${sep}`))
       throw new ConfigError(`${folder} is in ${source}: a lake is cloned into a folder or prefix of its own`);
-    makeFolder(folder);
-    return cloneFolder(source, folder);
+    return whole(madeBy(folder), () => cloneFolder(source, folder));
   }
-  makeFolder(folder);
   const bucket = openBucket(await addressOf(from.store));
   try {
-    return await cloneBucket(bucket, folder);
+    return await whole(madeBy(folder), () => cloneBucket(bucket, folder));
   } finally {
     bucket.close();
+  }
+};
+
+/** Makes a folder; gives what takes it away again: with those above it that were made, or empty if it was there. */
+const madeBy = (folder: string): (() => void) => {
+  const [outermost] = makeFolder(folder);
+  return () => {
+    const made = outermost ? [outermost] : readdirSync(folder).map((name) => join(folder, name));
+    for (const path of made) rmSync(path, { recursive: true, force: true, maxRetries: 9 });
+  };
+};
+
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** Does work on what was made; if it fails, or a signal ends the program, that is undone. */
+const whole = async <T>(undo: () => void, work: () => Promise<T>): Promise<T> => {
+  const ended = (signal: NodeJS.Signals): void => {
+    for (const each of endSignals) process.off(each, ended);
+    undo();
+    // As if nobody had listened: whoever began the program sees that the signal ended it.
+    process.kill(process.pid, signal);
+  };
+  for (const signal of endSignals) process.on(signal, ended);
+  try {
+    return await work();
+  } catch (fault) {
+    undo();
+    throw fault;
+  } finally {
+    for (const signal of endSignals) process.off(signal, ended);
   }
 };
 
@@ -62,26 +92,32 @@ const intoBucket = async (
   const address = await addressOf(to.store);
   const bucket = await openCheckedBucket(address);
   const folder = mkdtempSync(join(tmpdir(), 'lake-clone-'));
+  const between = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 9 });
   try {
-    if ((await findTip(bucket)).tip > 0)
-      throw new ConfigError(`${bucket.name} is not empty: a lake is cloned into a folder or prefix of its own`);
-    const directory = join(folder, 'lake');
-    const cloned = await intoFolder(from, directory, cwd);
-    const store = openLakeStore({
-      bucket,
-      ack: 'bucket',
-      address: 'lake clone',
-      graceMs: graceMs,
-      cache: { bytesMax: 0, lookMs: graceMs },
-      closeMsMax: 0,
-      noted: () => undefined,
+    return await whole(between, async () => {
+      if ((await findTip(bucket)).tip > 0)
+        throw new ConfigError(`${bucket.name} is not empty: a lake is cloned into a folder or prefix of its own`);
+      const directory = join(folder, 'lake');
+      const cloned = await intoFolder(from, directory, cwd);
+      await putInto(bucket, directory);
+      return cloned;
     });
-    const lake = await openLake({ directory, objects: openObjects(directory), store, owner: 'lake clone' });
-    await lake.close();
-    return cloned;
   } finally {
     bucket.close();
-    rmSync(folder, { recursive: true, force: true });
+    between();
   }
+};
+const putInto = async (bucket: Bucket, directory: string): Promise<void> => {
+  const store = openLakeStore({
+    bucket,
+    ack: 'bucket',
+    address: 'lake clone',
+    graceMs: graceMs,
+    cache: { bytesMax: 0, lookMs: graceMs },
+    closeMsMax: 0,
+    noted: () => undefined,
+  });
+  const lake = await openLake({ directory, objects: openObjects(directory), store, owner: 'lake clone' });
+  await lake.close();
 };
 const graceMs = 3_600_000;

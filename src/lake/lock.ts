@@ -91,8 +91,8 @@ const realOf = (directory: string): string => {
   return existsSync(real) ? real : resolve(directory);
 };
 
-/** Makes a folder whose name, and those of the folders above that had to be made, are durable. */
-export const makeFolder = (directory: string): void => {
+/** Makes a folder whose name, and those of the folders above that had to be made, are durable. Gives those made, outermost first. */
+export const makeFolder = (directory: string): readonly string[] => {
   const path = resolve(directory);
   // Node's own way to make all of them does not end in /proc, where a folder that is there takes none.
   const missing: string[] = [];
@@ -103,7 +103,8 @@ export const makeFolder = (directory: string): void => {
   } catch (error) {
     throw unusable(path, error);
   }
-  for (const folder of missing.reverse()) syncFolder(dirname(folder));
+  for (const folder of missing.toReversed()) syncFolder(dirname(folder));
+  return missing;
 };
 const unusable = (path: string, cause: unknown): Error =>
   new Error(`lake folder ${path} cannot be used: ${messageOf(cause)} (option -lake)`, { cause });

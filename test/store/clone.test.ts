@@ -1,11 +1,13 @@
 /** Copies of a lake's folder while its service compacts and vacuums: a backup that need not wait for a quiet minute. */
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openLake } from '../../src/lake/lake.ts';
-import { openObjects } from '../../src/lake/objects/objects.ts';
+import { objectPath, openObjects } from '../../src/lake/objects/objects.ts';
 import { cloneFolder } from '../../src/lake/store/clone.ts';
+import { program } from '../support/service/built.ts';
 import { runProgram } from '../support/service/lake-command.ts';
 import { startService } from '../support/service/server.ts';
 
@@ -77,4 +79,39 @@ test('a copy is refused in the lake itself, and leaves nothing behind where ther
   const [from, to] = [newFolder(), join(newFolder(), 'copy')];
   expect((await runProgram(['clone', from, to])).status).toBe(1);
   expect(existsSync(to)).toBe(false);
+});
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  'what %s ends in the middle leaves nothing behind',
+  async (signal) => {
+    const service = await startService();
+    onTestFinished(() => service.close());
+    await service.ask('POST', '/pool', { body: '{"name":"p"}' });
+    // A file that nobody writes into: the copy waits at it.
+    const endless = objectPath(service.directory, 'f'.repeat(40));
+    mkdirSync(dirname(endless), { recursive: true });
+    execFileSync('mkfifo', [endless]);
+    const above = newFolder();
+    const [made, there] = [join(above, 'days', 'copy'), newFolder()];
+    for (const to of [made, there]) {
+      const child = spawn(process.execPath, [program, 'clone', service.directory, to], { stdio: 'ignore' });
+      const ended = new Promise((resolve) => child.on('close', (status, by) => resolve(by ?? status)));
+      await vi.waitFor(() => expect(existsSync(dirname(objectPath(to, 'f'.repeat(40))))).toBe(true), 20_000);
+      child.kill(signal);
+      expect(await ended).toBe(signal);
+    }
+    expect([readdirSync(above), readdirSync(there)]).toEqual([[], []]);
+  },
+);
+
+test('a copy that fails leaves the folder that was there empty', async () => {
+  const service = await startService();
+  onTestFinished(() => service.close());
+  await service.ask('POST', '/pool', { body: '{"name":"p"}' });
+  // No file can be copied from here.
+  mkdirSync(objectPath(service.directory, 'f'.repeat(40)), { recursive: true });
+  const above = newFolder();
+  const [made, there] = [join(above, 'days', 'copy'), newFolder()];
+  for (const to of [made, there]) expect((await runProgram(['clone', service.directory, to])).status).toBe(1);
+  expect([readdirSync(above), readdirSync(there)]).toEqual([[], []]);
 });

@@ -5,7 +5,8 @@
  * these name. Where a service has taken away what was still to be read, base and log are read again, and the objects that
  * came meanwhile: each attempt has less to copy.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
@@ -79,10 +80,10 @@ const copyFolder = async (from: string, to: string): Promise<Cloned> => {
     if (existsSync(source)) {
       mkdirSync(target, { recursive: true });
       for (const name of readdirSync(source))
-        if (/^\d+$/.test(name)) copyFileSync(join(source, name), join(target, name));
+        if (/^\d+$/.test(name)) await copyFile(join(source, name), join(target, name));
     }
   // At once: a vacuum may take some while the tables are made. Those that this log names were whole when it was read.
-  const added = copyObjects(from, to);
+  const added = await copyObjects(from, to);
   let named: Awaited<ReturnType<typeof namedObjects>> = { ids: [], record: 0 };
   try {
     const { tables } = await openTables({ directory: to });
@@ -103,19 +104,19 @@ const copyFolder = async (from: string, to: string): Promise<Cloned> => {
 };
 
 /** Copies the objects that are not there yet; those that go meanwhile are left out. Gives their ids. */
-const copyObjects = (from: string, to: string): readonly Id[] => {
+const copyObjects = async (from: string, to: string): Promise<readonly Id[]> => {
+  const missing = [...objectsIn(from)].filter((id) => !existsSync(objectPath(to, id)));
   const added: Id[] = [];
-  for (const id of objectsIn(from)) {
+  await eachOf(missing, objectsAtOnce, async (id) => {
     const path = objectPath(to, id);
-    if (existsSync(path)) continue;
     mkdirSync(dirname(path), { recursive: true });
     try {
-      copyFileSync(objectPath(from, id), path);
+      await copyFile(objectPath(from, id), path);
       added.push(id);
     } catch (fault) {
       if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
     }
-  }
+  });
   return added;
 };
 const objectsFolder = (directory: string): string => join(directory, 'objects');

@@ -721,7 +721,13 @@ export const eachOf = async <T>(
 ): Promise<void> => {
   let next = 0;
   const some = async (): Promise<void> => {
-    for (let i = next++; i < items.length; i = next++) await each(items[i]);
+    try {
+      for (let i = next++; i < items.length; i = next++) await each(items[i]);
+    } catch (fault) {
+      next = items.length;
+      throw fault;
+    }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, some));
+  const ends = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, some));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 };
