@@ -443,6 +443,7 @@ export const errorTable = {
   'parameter-malformed': bad(
     'invalid query param "{name}": {pair}: invalid percent encoding, or a semicolon (write %25, %3B)',
   ),
+  'parameter-not-utf8': bad('invalid query param "{name}": 0x{byte} at byte {at} (from 0) is no UTF-8'),
   'parameter-bool': bad('invalid query param "{name}": {value}: expected T or F'),
   'filter-path-long': bad('invalid query param "filter_path": {names} names, more than {limit}'),
   'utf8-rule': bad('invalid query param "utf8": {value}: expected keep or refuse'),
@@ -462,6 +463,7 @@ export const errorTable = {
   'body-field-type': bad('incompatible type translation: Super type {type}, Go type {wanted}, Go kind {wanted}'),
   'body-not-record': bad('cannot unmarshal value {value} into Go struct'),
   'body-not-array': bad('unmarshaling type "{type}": not an array'),
+  'body-not-utf8': bad('{where}: 0x{byte} at byte {at} (from 0) is no UTF-8'),
   'body-second-value': bad('request body: expected one value, got more'),
   'body-field-twice': bad('request body: {name}: set twice, in a record and by its path'),
   'body-cell': bad('request body: {name}: {fault}'),

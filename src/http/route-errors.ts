@@ -16,6 +16,7 @@ const controlBodyErrors: Codes = [
   'body-not-record',
   'body-not-array',
   'body-field-type',
+  'body-not-utf8',
   'body-second-value',
   'body-field-twice',
   'body-cell',
@@ -233,7 +234,13 @@ const kindErrors = (row: Route): Codes => [
   'expectation-unknown',
   ...(row.tag === 'Pages' && row.query === undefined
     ? []
-    : (['parameter-unknown', 'parameter-empty', 'parameter-twice', 'parameter-malformed'] satisfies Codes)),
+    : ([
+        'parameter-unknown',
+        'parameter-empty',
+        'parameter-twice',
+        'parameter-malformed',
+        'parameter-not-utf8',
+      ] satisfies Codes)),
   ...(row.method === 'GET' || row.takes?.includes('If-Match') ? [] : (['if-match-untaken'] satisfies Codes)),
   ...(row.method === 'GET' || row.takes?.includes('Idempotency-Key') ? [] : (['retry-key-untaken'] satisfies Codes)),
   ...(row.answers[503] ? [] : (['service-recovering'] satisfies Codes)),

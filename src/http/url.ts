@@ -10,6 +10,7 @@
  */
 
 import type { FastifyRequest } from 'fastify';
+import { firstInvalid } from '../vectors/texts/codec.ts';
 import type { RouteConfig } from './route-config.ts';
 
 /** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
@@ -67,8 +68,8 @@ const cleanPath = (path: string): string => {
 const lossy = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Percent-decodes; a plus sign becomes a space, bytes that are not UTF-8 become U+FFFD. */
-const decodeSegment = (text: string): string => {
-  if (!/[%+]/.test(text)) return text;
+const decodeSegment = (text: string): string => (/[%+]/.test(text) ? lossy.decode(segmentBytes(text)) : text);
+const segmentBytes = (text: string): Uint8Array => {
   const source = Buffer.from(text, 'utf8');
   const bytes = new Uint8Array(source.length);
   let length = 0;
@@ -80,7 +81,7 @@ const decodeSegment = (text: string): string => {
       i += 2;
     } else bytes[length++] = b;
   }
-  return lossy.decode(bytes.subarray(0, length));
+  return bytes.subarray(0, length);
 };
 
 /**
@@ -108,6 +109,8 @@ interface QueryPair {
   readonly raw: string;
   readonly name: string;
   readonly value?: string;
+  /** The first byte of the value that is no UTF-8; `at` counts from its beginning, bytes. */
+  readonly fault?: { readonly byte: number; readonly at: number };
 }
 
 /** The pairs of a target's query, in their order. */
@@ -130,7 +133,11 @@ const pairOf = (raw: string): QueryPair => {
   // `csv.delim=;` can only mean one thing; elsewhere guessing would be wrong half of the time.
   const isRead =
     !/%(?![0-9a-fA-F]{2})/.test(raw) && !rawName.includes(';') && (rawValue === ';' || !rawValue.includes(';'));
-  return { raw, name, ...(isRead && { value: decodeSegment(rawValue) }) };
+  if (!isRead) return { raw, name };
+  const value = decodeSegment(rawValue);
+  const bytes = value.includes('\ufffd') ? segmentBytes(rawValue) : new Uint8Array(0);
+  const at = firstInvalid(bytes);
+  return { raw, name, value, ...(at >= 0 && { fault: { byte: bytes[at], at } }) };
 };
 
 /**

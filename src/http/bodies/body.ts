@@ -13,7 +13,7 @@ import { decoded } from '../../formats/codings/encoding.ts';
 import { type FormatName, formatTable } from '../../formats/formats.ts';
 import type { Value } from '../../vectors/value.ts';
 import { valueAt } from '../../vectors/vector.ts';
-import { type BodyRecord, bodyRecord, textRecord } from './decode.ts';
+import { type BodyRecord, bodyRecord, checkUtf8, textRecord } from './decode.ts';
 import type { LoadRequest } from '../../workers/pool.types.ts';
 import { smallBodyBytesMax } from '../../workers/load/small.ts';
 import { requestCodings } from './encoding.ts';
@@ -286,6 +286,7 @@ export const readControlBody = async (
     isPlain && raw.headers['content-length'] !== undefined
       ? await collected(raw, terms, { room: terms.held })
       : await readBody(raw, terms);
+  if (isText || !formatTable[format].isBinary) checkUtf8(bytes, 'request body');
   if (isText && (isMediaType(contentType, 'application/sql') || !beginsRecord(bytes)))
     return textRecord(new Map([[terms.textField, Buffer.from(bytes).toString()]]));
   const texts = format === 'json' ? jsonTexts(bytes) : undefined;
@@ -303,8 +304,8 @@ const beginsRecord = (bytes: Uint8Array): boolean => bytes[bytes.findIndex((byte
  */
 const jsonTexts = (bytes: Uint8Array): ReadonlyMap<string, string> | undefined => {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-  // Escapes and broken bytes are the reader's affair.
-  if (!text.startsWith('{') || text.includes('\\u') || text.includes('\uFFFD')) return undefined;
+  // Escapes are the reader's affair.
+  if (!text.startsWith('{') || text.includes('\\u')) return undefined;
   try {
     const fields = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>);
     return fields.every((f): f is [string, string] => typeof f[1] === 'string') ? new Map(fields) : undefined;

@@ -7,10 +7,11 @@ import { type Type, types } from '../../vectors/type.ts';
 import { type Data, type Value, stringValue, underValue } from '../../vectors/value.ts';
 import { parseSup } from '../../vectors/sup/parse.ts';
 import { supText, supType } from '../../vectors/sup/print.ts';
+import { firstInvalid, textToBytes } from '../../vectors/texts/codec.ts';
 
 /** A record of a body, read field by field. A field that is null is not there. */
 export interface BodyRecord {
-  /** @throws body-field-type unless it is a string */
+  /** @throws body-field-type unless it is a string, body-not-utf8 */
   text(name: string): string | undefined;
   /** @throws body-field-type unless it is a signed integer, or a float that is a whole number */
   integer(name: string, goType?: 'int' | 'int64'): number | undefined;
@@ -143,7 +144,19 @@ const floats: ReadonlySet<Type> = new Set([types.float16, types.float32, types.f
 const stringOf = (value: Value): string => {
   const { type, data } = underValue(value);
   if (type !== types.string) throw mismatch(type, 'string');
-  return data as string;
+  const text = data as string;
+  // Binary formats keep such bytes as lone surrogates.
+  if (!text.isWellFormed()) checkUtf8(textToBytes(text), 'text in the request body');
+  return text;
+};
+
+/**
+ * Texts of requests are UTF-8: a query or name is not to be another than the one that was meant.
+ * @throws body-not-utf8 with the place of the first byte that is none
+ */
+export const checkUtf8 = (bytes: Uint8Array, where: string): void => {
+  const at = firstInvalid(bytes);
+  if (at >= 0) throw new LakeError('body-not-utf8', { where, byte: bytes[at].toString(16), at });
 };
 
 /** Elements of an array, each of its own type; undefined for null. */

@@ -34,13 +34,14 @@ export const idListPattern = `^${idPattern}(,${idPattern})*$`;
 
 /**
  * Checks the query of a request's target before anything is done: what a client misspelled must not be done without it.
- * @throws parameter-unknown, parameter-empty, parameter-twice, parameter-malformed
+ * @throws parameter-unknown, parameter-empty, parameter-twice, parameter-malformed, parameter-not-utf8
  */
 export const checkParameters = (url: string, known: readonly string[]): void => {
   const seen = new Set<string>();
-  for (const { raw, name, value } of queryPairs(url)) {
+  for (const { raw, name, value, fault } of queryPairs(url)) {
     if (!known.includes(name)) throw new LakeError('parameter-unknown', { name, instead: insteadOf(name, known) });
     if (value === undefined) throw new LakeError('parameter-malformed', { name, pair: raw });
+    if (fault) throw new LakeError('parameter-not-utf8', { name, byte: fault.byte.toString(16), at: fault.at });
     if (value === '') throw new LakeError('parameter-empty', { name });
     if (seen.has(name)) throw new LakeError('parameter-twice', { name });
     seen.add(name);
@@ -77,7 +78,7 @@ export const delimiterParameter = (text: string | undefined): string | undefined
     throw new LakeError('csv-delimiter', {
       fault:
         Array.from(text).length === 1
-          ? 'a quote, a line break or what is no UTF-8 cannot be it'
+          ? 'a quote, a line break or U+FFFD cannot be it'
           : 'must be exactly one character',
     });
   return text;

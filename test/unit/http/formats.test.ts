@@ -225,3 +225,41 @@ test('a load of decimals of more than 38 digits says in its answer that they are
     '299 - "parquet: column price \\"%C3%A9\\": decimal(50,2) is kept as float64, which does not hold all of its digits (first: 123456789012345678901234567890123456789.12)"',
   ]);
 });
+
+describe('bytes that are no UTF-8 are refused in requests, with their place:', () => {
+  const text = (before: string, after: string): Uint8Array =>
+    Buffer.concat([Buffer.from(before), Buffer.of(0xff), Buffer.from(after)]);
+  const refused = async (target: string, body?: Uint8Array, type = 'application/json'): Promise<string> => {
+    const headers = { 'content-type': type };
+    const answer = await service.ask(body ? 'POST' : 'GET', target, body ? { headers, body } : {});
+    expect(answer.status).toBe(400);
+    return (JSON.parse(answer.body) as { error: string }).error;
+  };
+
+  test('in an address', async () => {
+    const place = 'invalid query param "query": 0xff at byte 10 (from 0) is no UTF-8';
+    expect(await refused('/query?query=values+%22%C3%BC%ff%22')).toBe(place);
+    // The character that stands for such bytes is one like others.
+    expect((await service.ask('GET', '/query?query=values+%22%EF%BF%BD%22&format=json')).body).toBe('["\ufffd"]\n');
+  });
+  test.each([
+    ['JSON', 'application/json', '{"query":"values \\"ü', '\\""}'],
+    ['JSON with escapes', 'application/json', '{"query":"values \\"\\u00fc', '\\""}'],
+    ['SUP', 'application/x-sup', '{query:"values \\"ü', '\\""}'],
+    ['SQL', 'application/sql', "select 'ü", "'"],
+    ['plain text', 'text/plain', "select 'ü", "'"],
+  ])('in a query of %s', async (_, type, before, after) => {
+    const error = await refused('/query', text(before, after), type);
+    expect(error).toBe(`request body: 0xff at byte ${Buffer.byteLength(before)} (from 0) is no UTF-8`);
+  });
+  test('in a query of a binary format, by its place in the text', async () => {
+    const bytes = Buffer.from(await written(parseSupValues('{query:"values 1 -- ~"}'), 'bsup'));
+    bytes[bytes.indexOf('~')] = 0xff;
+    const error = await refused('/query', bytes, 'application/x-bsup');
+    expect(error).toBe('text in the request body: 0xff at byte 12 (from 0) is no UTF-8');
+  });
+  test('in names of what is made', async () => {
+    const error = await refused('/pool', text('{"name":"', '"}'));
+    expect(error).toBe('request body: 0xff at byte 9 (from 0) is no UTF-8');
+  });
+});
