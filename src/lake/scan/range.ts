@@ -92,7 +92,8 @@ const keyBounds = (value: Value): { readonly min: Uint8Array; readonly max: Uint
   if (isNumeric(value.type)) {
     const x = value.data as number | bigint;
     if (x !== x) return undefined;
-    if (typeof x === 'number' && Math.abs(x) < 2 ** 53) {
+    // No room is left around an infinity: there is none on its far side, and Infinity - Infinity is NaN, the least key.
+    if (typeof x === 'number' && (Math.abs(x) < 2 ** 53 || Math.abs(x) === Infinity)) {
       const key = sortKeyBytes(value);
       return { min: key, max: key };
     }

@@ -214,6 +214,31 @@ test.each(['asc', 'desc'] as const)(
 );
 
 test.each(['asc', 'desc'] as const)(
+  'comparisons with the ends of the floats find all rows, in a pool in order %s',
+  async (order) => {
+    const floats = [-Infinity, -Number.MAX_VALUE, -(2 ** 53), -0, 0.5, 2 ** 60, Number.MAX_VALUE, Infinity, NaN];
+    const rowsOf = (values: readonly number[]): Value[] =>
+      values.flatMap((data) =>
+        Array.from({ length: 20 }, (_, i) =>
+          recordValue([{ name: 'k', value: { type: types.float64, data } }, idOf(i)]),
+        ),
+      );
+    const metas = [...(await load(rowsOf(floats), order, 20)), ...(await load(rowsOf([1]), order, 20))];
+    for (const data of floats.slice(0, -1))
+      for (const operator of operators) {
+        const left = field('k');
+        const filter: PlanExpr = { kind: 'compare', operator, left, right: literal({ type: types.float64, data }) };
+        const pruner = prunerOf(filter);
+        const range = keyRange(pruner!, ['k'])!;
+        const listed = metas.filter((m) => overlaps(range, m.min.sort, m.max.sort));
+        const found = await given(filter, listed, order, { ordered: true, filters: true, columns: undefined, pruner });
+        const all = await given(filter, metas, order, { ordered: true, filters: false, columns: undefined });
+        expect(found, `k ${operator} ${data}`).toEqual(all);
+      }
+  },
+);
+
+test.each(['asc', 'desc'] as const)(
   'SELECT finds keys that it casts beside a constant of another type, in a pool in order %s',
   async (order) => {
     const rowsOf = (key: (i: number) => Value): Value[] =>
