@@ -66,6 +66,13 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     await end();
     throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? error : unusable(real, error);
   }
+  try {
+    if (marks) for (const name of writtenFolders) checkWritable(join(real, name));
+  } catch (error) {
+    rmSync(mark, { force: true });
+    await end();
+    throw error;
+  }
   return {
     directory: real,
     diedBefore,
@@ -80,6 +87,23 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
       }
     },
   };
+};
+
+/** Folders of a lake that a service writes into; the one for spilled rows is made by each start. */
+const writtenFolders = ['log', 'base', 'objects', 'tables'];
+/**
+ * Makes a file in a folder, if that is there, and removes it: else the first write would be what tells that none is
+ * possible. A full disk is told by the service, which answers queries meanwhile.
+ */
+const checkWritable = (folder: string): void => {
+  if (!existsSync(folder)) return;
+  const probe = join(folder, '.writable');
+  try {
+    closeSync(openSync(probe, 'w'));
+    rmSync(probe);
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code!)) throw unusable(folder, error);
+  }
 };
 
 /**

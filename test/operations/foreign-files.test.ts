@@ -106,23 +106,37 @@ test('each part of a lake that this user may not use is named when the lake is o
   const { lake, files } = await makeLake();
   const [object] = files(join(lake, 'objects'));
   const [segment] = files(join(lake, 'log'));
-  const folders = [
-    [join(lake, 'objects'), 'opendir', ''],
-    [dirname(object!), 'opendir', ''],
-    [join(lake, 'log'), 'scandir', `lake ${lake} cannot be opened: `],
-    [segment!, 'open', `lake ${lake} cannot be opened: `],
-    [join(lake, 'tables'), 'stat', ''],
+  const folder = (name: string): readonly [path: string, answer: string] => [
+    join(lake, name),
+    `lake folder ${join(lake, name)} cannot be used: ${noRights(join(lake, name, '.writable'), 'open')} (option -lake)`,
+  ];
+  const refusals = [
+    folder('objects'),
+    folder('log'),
+    folder('tables'),
+    [dirname(object!), noRights(dirname(object!), 'opendir')],
+    [segment!, `lake ${lake} cannot be opened: ${noRights(segment!, 'open')}`],
   ] as const;
-  for (const [path, call, subject] of folders) {
-    forbid(path);
+  const refused = (answer: string): void => {
     for (const command of [
       ['serve', '-lake', lake, '-l', '127.0.0.1:0'],
       ['shell', '-lake', lake, '-c', 'from p | count()'],
     ])
-      expect(run(...command)).toBe(`1: ${subject}${noRights(call === 'stat' ? join(path, 'lock.mdb') : path, call)}\n`);
+      expect(run(...command)).toBe(`1: ${answer}\n`);
+  };
+  for (const [path, answer] of refusals) {
+    forbid(path);
+    refused(answer);
     permit(path);
     chmodSync(path, path === segment ? 0o600 : 0o700);
   }
+  // Whoever may read all of it and write none.
+  const [log, answer] = folder('log');
+  if (isRoot) chownSync(log, 0, 0);
+  chmodSync(log, isRoot ? 0o755 : 0o500);
+  refused(answer);
+  permit(log);
+  chmodSync(log, 0o700);
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
 }, 240_000);
 

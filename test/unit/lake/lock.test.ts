@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lockLake } from '../../../src/lake/lock.ts';
@@ -24,6 +24,21 @@ describe('the lock of a lake', () => {
     );
     rmdirSync(join(directory, 'running'));
     await (await lockLake(directory, 'the first')).release(true);
+  });
+
+  test.each(['log', 'base', 'objects', 'tables'])('is refused where %s cannot be written', async (name) => {
+    const directory = await temporaryDirectory();
+    // A folder in which nobody can make a file.
+    symlinkSync('/proc/self', join(directory, name));
+    await expect(lockLake(directory, 'the first')).rejects.toThrow(
+      `lake folder ${join(directory, name)} cannot be used: ENOENT: no such file or directory, open '${join(directory, name, '.writable')}' (option -lake)`,
+    );
+    rmSync(join(directory, name));
+    mkdirSync(join(directory, name));
+    const lock = await lockLake(directory, 'the first');
+    expect(lock.diedBefore).toBe(undefined);
+    expect(readdirSync(join(directory, name))).toEqual([]);
+    await lock.release(true);
   });
 
   test('is that of the folder, whatever path leads to it', async () => {
