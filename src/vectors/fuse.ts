@@ -149,12 +149,20 @@ const fuseRecords = (a: RecordType, b: RecordType): RecordType => {
   return recordType(fields);
 };
 
-/** Members of both; complex members of one kind are fused with each other, and one that is left stands for itself. */
+/**
+ * Members of both, and those of unions among them; complex members of one kind are fused with each other, and one that
+ * is left stands for itself.
+ */
 const fuseUnions = (a: Type, b: Type): Type => {
   const members: Type[] = [];
-  for (const m of [...membersOf(a), ...membersOf(b)]) addMember(members, m);
+  for (const type of [a, b]) for (const m of innermostMembers(type)) addMember(members, m);
   return unionOfDistinct(members);
 };
+function* innermostMembers(type: Type): Iterable<Type> {
+  for (const m of membersOf(type))
+    if (underType(m).kind === 'union') yield* innermostMembers(underType(m));
+    else yield m;
+}
 const addMember = (members: Type[], m: Type): void => {
   if (members.includes(m)) return;
   const under = underType(m);
