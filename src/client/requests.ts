@@ -98,7 +98,7 @@ export class Requests {
     const secret = typeof token === 'function' ? await token() : token;
     const search = new URLSearchParams(given(query)).toString();
     const sent = await bodyOf(body);
-    const response = await send(`${this.base}/${path.map(encodeURIComponent).join('/')}${search && `?${search}`}`, {
+    const response = await send(`${this.base}/${addressed(path)}${search && `?${search}`}`, {
       method,
       headers: given({
         ...this.options().headers,
@@ -115,6 +115,20 @@ export class Requests {
     return response;
   }
 }
+
+/**
+ * The path of an address. The names that it cannot hold, since `fetch` and proxies take them out of it even where they
+ * are escaped, are those that nothing in a lake has. @throws LakeFailure
+ */
+const addressed = (path: readonly string[]): string => {
+  const unfit = path.find((name) => ['', '.', '..'].includes(name));
+  if (unfit !== undefined)
+    throw new LakeFailure(`"${unfit}": not found: nothing in a lake has this name`, {
+      status: 404,
+      kind: 'item does not exist',
+    });
+  return path.map(encodeURIComponent).join('/');
+};
 
 /** Those that have a value. */
 const given = (all: Readonly<Record<string, string | undefined>>): [string, string][] =>

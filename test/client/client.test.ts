@@ -209,6 +209,20 @@ describe('pools, branches and commits', () => {
     });
   });
 
+  test('names that no address can hold are not found', async () => {
+    for (const name of ['', '.', '..'])
+      for (const ask of [
+        () => lake.pool(name).delete(),
+        () => lake.pool(name).branch('main').tip(),
+        () => lake.pool('p').branch(name).delete(),
+        () => lake.pool('p').branch('main').merge(name),
+      ])
+        await expect(ask()).rejects.toMatchObject({
+          message: `"${name}": not found: nothing in a lake has this name`,
+          status: 404,
+        });
+  });
+
   test('a load may come as text, bytes, a Blob, a stream or piece by piece, compressed or not', async () => {
     const { name, main } = await newBranch();
     async function* pieces(): AsyncGenerator<string> {

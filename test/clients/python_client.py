@@ -265,6 +265,9 @@ def test_errors_say_what_the_service_says():
     same(error.places[0]["Pos"], 5)
     pool = fresh()
     raises(Conflict, lambda: lake.create_pool(pool.name))
+    for name in ("", ".", ".."):
+        unfit = raises(NotFound, lambda: pool.branch(name).tip())
+        same(str(unfit), f'"{name}": not found: nothing in a lake has this name')
     assert "line 2" in str(raises(Invalid, lambda: pool.branch().load(b'{"k":1}\n{"k":', format="ndjson")))
     raises(ValueError, lambda: connect("localhost:9867"))
     raises(OSError, lambda: connect("http://127.0.0.1:1", retries=0).version())

@@ -77,6 +77,7 @@ test('each command does what its name says', async () => {
   expect(await run('reset', 'v1')).toBe(`${a} main\n`);
   expect(await run('branch', '-d', 'kid')).toBe('');
   expect(await run('tag', 'v1', '-d')).toBe('');
+  await expect(run('branch', '-d', '..')).rejects.toThrow('"..": not found: nothing in a lake has this name');
   expect(await run('branch')).toBe(`${a} main\n`);
   expect(await run('merge', '-h')).toMatch(/^usage: lake merge \[OPTION \.\.\.\] BRANCH\n/);
 });

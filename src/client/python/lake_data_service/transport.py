@@ -14,7 +14,7 @@ import time
 from typing import Any, Callable, Iterable, List, Mapping, Optional, Sequence, Union
 from urllib.parse import quote, urlencode, urlsplit
 
-from .errors import error_of
+from .errors import NotFound, error_of
 
 Body = Union[bytes, Iterable[bytes], None]
 Token = Union[str, Callable[[], str], None]
@@ -97,6 +97,14 @@ class Transport:
         body: Body = None,
     ) -> Answer:
         """The answer, 2xx. Raises LakeError, or what the connection is lost by."""
+        for name in path:
+            # Proxies take these out of an address, even where they are escaped; nothing in a lake has such a name.
+            if name in ("", ".", ".."):
+                raise NotFound(
+                    f'"{name}": not found: nothing in a lake has this name',
+                    status=404,
+                    kind="item does not exist",
+                )
         target = self._prefix + "/" + "/".join(quote(part, safe="") for part in path)
         asked = {name: value for name, value in (query or {}).items() if value is not None}
         if asked:
