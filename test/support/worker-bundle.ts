@@ -1,16 +1,17 @@
 /**
  * Worker threads of services that run from their sources, the process that reads a lake's tables after a kill, and the
  * scripts that tests run in processes of their own: a thread or a process that loads and strips some 250 modules takes
- * about a second of processor time, one file a fifth of that. The files are made of the sources as they are when a run
- * of the tests begins, and are gone with it.
+ * about a second of processor time, one file a fifth of that. And what tests themselves load of the sources
+ * (compiled-sources.ts). The files are made of the sources as they are when a run of the tests begins, and are gone with
+ * it.
  */
 import { copyFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'vite';
+import type { TestProject } from 'vitest/node';
 import { ascii } from '../../src/bundle/ascii.ts';
-
-const root = fileURLToPath(new URL('../../', import.meta.url));
+import { root, sourceFiles } from './compiled-sources.ts';
 
 /** For `scriptArguments`. */
 const scripts = [
@@ -26,12 +27,13 @@ const scripts = [
 
 /**
  * For vitest's `globalSetup`; src/workers/entry-from-source.mjs, src/lake/tables/probe-entry-from-source.mjs and
- * script.ts take the files from the environment.
+ * script.ts take the files from the environment, as compiled-sources.ts does. Vitest itself watches sources, if asked to.
  */
-export const setup = async (): Promise<() => Promise<void>> => {
+export const setup = async ({ config }: TestProject): Promise<() => Promise<void>> => {
   // Below node_modules, for the packages that it imports. A run that was killed leaves its folder behind.
   const cache = join(root, 'node_modules/.cache/lake-workers');
   const folder = join(cache, String(process.pid));
+  const sources = join(folder, 'sources');
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(cache))
     if (!isRunning(Number(name))) await rm(join(cache, name), { recursive: true, force: true });
@@ -39,11 +41,13 @@ export const setup = async (): Promise<() => Promise<void>> => {
     bundle(['src/workers/entry.ts'], folder, { format: 'cjs', plugins: [ascii()] }),
     bundle(['src/lake/tables/probe-entry.ts'], folder),
     bundle(scripts, folder, { codeSplitting: true, plugins: [asInPlace] }),
+    config.watch ? undefined : bundle(sourceFiles(), sources, { isFileByFile: true, plugins: [asInPlace] }),
     copyFile(new URL('kept-entry.mjs', import.meta.url), join(folder, 'entry.mjs')),
   ]);
   process.env['LAKE_WORKER_ENTRY'] = join(folder, 'entry.mjs');
   process.env['LAKE_PROBE_ENTRY'] = join(folder, 'probe-entry.mjs');
   process.env['LAKE_TEST_SCRIPTS'] = folder;
+  if (!config.watch) process.env['LAKE_TEST_SOURCES'] = sources;
   return () => rm(folder, { recursive: true, force: true });
 };
 
@@ -52,8 +56,8 @@ const asInPlace: Plugin = {
   name: 'as-in-place',
   enforce: 'pre',
   transform: (code, id) =>
-    id.startsWith(root) && !id.includes('/node_modules/')
-      ? code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href))
+    id.startsWith(root) && !id.includes('/node_modules/') && code.includes('import.meta.url')
+      ? { code: code.replaceAll('import.meta.url', JSON.stringify(pathToFileURL(id).href)), map: null }
       : undefined,
 };
 
@@ -62,13 +66,15 @@ interface BundleOptions {
   readonly format?: 'es' | 'cjs';
   /** What several have in common stands in files of its own. */
   readonly codeSplitting?: boolean;
+  /** A file for each module that they load, too, in the same folders, and a map beside it. */
+  readonly isFileByFile?: boolean;
   readonly plugins?: Plugin[];
 }
 /** A file for each source, named like it. */
 const bundle = async (
   sources: readonly string[],
   folder: string,
-  { format = 'es', codeSplitting = false, plugins = [] }: BundleOptions = {},
+  { format = 'es', codeSplitting = false, isFileByFile = false, plugins = [] }: BundleOptions = {},
 ): Promise<void> => {
   await build({
     configFile: false,
@@ -83,7 +89,7 @@ const bundle = async (
       emptyOutDir: false,
       target: 'node20',
       minify: false,
-      sourcemap: false,
+      sourcemap: isFileByFile,
       rolldownOptions: {
         input: [...sources],
         treeshake: false,
@@ -91,7 +97,7 @@ const bundle = async (
           format,
           entryFileNames: format === 'cjs' ? '[name].cjs' : '[name].mjs',
           chunkFileNames: '[name]-[hash].mjs',
-          codeSplitting,
+          ...(isFileByFile ? { preserveModules: true, preserveModulesRoot: root } : { codeSplitting }),
         },
       },
     },
