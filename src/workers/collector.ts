@@ -97,6 +97,22 @@ export const collectTight = (): void => {
   if (shared > sharedBytesMax) collectAll();
   else collectIdle();
 };
+/**
+ * For a thread that had no task for some seconds: all goes where that is much, or the process is near to its bound, else
+ * young objects alone. With all of it most of the compiled code goes, since without a task there is no object of most
+ * of its forms: 2,000 commits of 64 clients behind a pause of 17 s take 0.47 ms of processor time each, and 1.4 behind a
+ * collection.
+ */
+export const collectPause = (): void => {
+  const heap = heapNow();
+  keptOfHeap = Math.min(keptOfHeap, heap);
+  const isMuch =
+    heap - keptOfHeap > pauseHeapBytesMax || bytesNow() - keptOfAll > freshBytesMax || shared > sharedBytesMax;
+  if (isTight || isMuch) collectAll();
+  else collectYoung();
+};
+/** What the heap may have grown by; the engine's own collections keep garbage to one and a half times what is used. */
+const pauseHeapBytesMax = 128 << 20;
 /** For a thread that had no task for long: whatever is left of the last ones goes, however little. */
 export const collectRest = (): void => {
   collectAll();

@@ -11,6 +11,7 @@ import {
   collectAll,
   collectIdle,
   collectLarge,
+  collectPause,
   collectRest,
   collectTight,
   heldBytes,
@@ -267,29 +268,40 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /**
- * A thread without a task gives back what the last one left: soon where rows had to be put aside, else when it has had
- * none for long, or when the process comes near to its bound. What comes next often comes soon, and finds its code
- * compiled if nothing was collected meanwhile: with pauses of a second or more between them, four of ClickBench's
- * groupings take 0.94 of the processor time that they take with a collection in each.
+ * A thread without a task gives back what the last one left: soon where rows had to be put aside; else what is much when
+ * it has had none for some seconds, or when the process comes near to its bound, and all of it when it has had none for
+ * long. What comes next often comes soon, and finds its code compiled if nothing was collected meanwhile: with pauses
+ * of a second or more between them, four of ClickBench's groupings take 0.94 of the processor time that they take with
+ * a collection in each.
  */
-const restMs = { large: 500, usual: 11_000 };
-let resting: NodeJS.Timeout | undefined;
-const rest = (after: keyof typeof restMs): void => {
+const rest = (after: keyof typeof rests): void => {
   clearTimeout(resting);
-  resting = setTimeout(after === 'large' ? restSoon : restLong, restMs[after]).unref();
+  const { ms, act } = rests[after];
+  resting = setTimeout(() => {
+    if (tasks.size > 0) return;
+    measureRest();
+    act();
+  }, ms).unref();
 };
-const restSoon = (): void => {
-  if (tasks.size > 0) return;
-  measureRest();
-  collectIdle();
-  rest('usual');
-};
-/** What is little beside the next task's is still much for a thread that none comes to. */
-const restLong = (): void => {
-  if (tasks.size > 0) return;
-  columns.rest();
-  measureRest();
-  collectRest();
+let resting: NodeJS.Timeout | undefined;
+const rests = {
+  large: {
+    ms: 500,
+    act: () => {
+      collectIdle();
+      rest('usual');
+    },
+  },
+  usual: {
+    ms: 11_000,
+    act: () => {
+      columns.rest();
+      collectPause();
+      rest('long');
+    },
+  },
+  // What is little beside the next task's is still much for a thread that none comes to.
+  long: { ms: 330_000, act: collectRest },
 };
 
 measureRest();

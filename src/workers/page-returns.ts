@@ -1,17 +1,23 @@
 /**
- * When memory that nobody uses goes back to the system: while the process is near to its bound, and once it has come to
+ * When memory that nobody uses goes back to the system: while the process is near to its bound, and when it has come to
  * rest. One for the process, on the main thread, whose own garbage goes with it; the worker threads look after theirs.
  * Pages go back in another thread.
  */
 import { giveBackMapped, giveBackPages, isOursToFix, keepFreed } from '../allocator.ts';
-import { collectLarge, collectRest, noteResident } from './collector.ts';
+import { collectLarge, collectPause, collectRest, noteResident } from './collector.ts';
 
 /** How often it is looked. */
 const lookEveryMs = 250;
 /** From this share of the bound on pages go back at each look; below, freed buffers wait for the next ones. */
 const nearShare = 3 / 4;
-/** Threads have let go of all that they keep for the next task so long after the last one. */
-const restMs = 13_000;
+/**
+ * So long after the last task threads have let go of what is much of what they keep for the next one; long after it, of
+ * all. Each comes some seconds later than for the threads (entry.ts).
+ */
+const rests = [
+  { ms: 13_000, collect: collectPause },
+  { ms: 335_000, collect: collectRest },
+];
 
 /** The process as it is watched. */
 export interface Watched {
@@ -28,7 +34,8 @@ export interface Watched {
 export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched): (() => void) => {
   let workedAt = performance.now();
   let seen = begun();
-  let isRested = false;
+  /** How many of the rests there were since. */
+  let rested = 0;
   let isUnderWay = false;
   const isOurs = isOursToFix(process);
   let isKept = false;
@@ -47,13 +54,12 @@ export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched
     if (isBusy() || begun() !== seen) {
       seen = begun();
       workedAt = now;
-      isRested = false;
+      rested = 0;
       noteResident(resident, residentBytesMax);
       collectLarge();
       if (resident > residentBytesMax * nearShare) giveBack();
-    } else if (!isRested && now - workedAt > restMs) {
-      isRested = true;
-      collectRest();
+    } else if (rested < rests.length && now - workedAt > rests[rested].ms) {
+      rests[rested++].collect();
       giveBack();
     }
   }, lookEveryMs).unref();

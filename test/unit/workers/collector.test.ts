@@ -12,6 +12,7 @@ import {
   collectRest,
   collectTight,
   collectLarge,
+  collectPause,
   noteResident,
   noteShared,
 } from '../../../src/workers/collector.ts';
@@ -124,7 +125,27 @@ test('a thread whose task put rows aside collects what it left', async () => {
   expect(await askedFor(rest(8), 0)).toEqual([]);
   expect(await askedFor(rest(24), 2)).toEqual(['all', 'young']);
 });
-test('a thread that had no task for some time collects what is little, too', async () => {
+test('a thread that had no task for some seconds collects what is much, and else keeps its compiled code', async () => {
+  const pause = (megabytes: number) => (): void => {
+    waste(megabytes);
+    collectPause();
+  };
+  noteResident(0, Infinity);
+  expect(await askedFor(pause(8), 1)).toEqual(['young']);
+  // The engine collects so much garbage by itself; what is kept came since the last collection, too.
+  const kept: Uint8Array[] = [];
+  const keeps = (): void => {
+    for (let i = 0; i < 40; i++) kept.push(new Uint8Array(mb).fill(1));
+    collectPause();
+  };
+  expect(await askedFor(keeps, 2)).toEqual(['all', 'young']);
+  expect(kept).toHaveLength(40);
+  noteShared(40 * mb);
+  expect(await seenBy(collectPause, 2)).toEqual(['all', 'young']);
+  noteResident(800, 1000);
+  expect(await askedFor(pause(8), 2)).toEqual(['all', 'young']);
+});
+test('a thread that had no task for long collects what is little, too', async () => {
   noteResident(0, Infinity);
   expect(await askedFor(collectRest, 2)).toEqual(['all', 'young']);
 });
