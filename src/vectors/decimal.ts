@@ -37,10 +37,14 @@ export const exactOfText = (text: string): Exact | undefined => {
   const size = BigInt(m[2]! + fraction);
   return { units: m[1] === '-' ? -size : size, scale: fraction.length };
 };
-/** The decimal that a float is the nearest one to, by its shortest text; undefined for what is no number. */
+/**
+ * The decimal that a float is the nearest one to, by its shortest text; one beyond the whole numbers that floats can
+ * count is no decimal's, and what it is itself. Undefined for what is no number.
+ */
 export const exactOfFloat = (x: number): Exact | undefined => {
   if (Number.isSafeInteger(x)) return { units: BigInt(x), scale: 0 };
   if (!Number.isFinite(x)) return undefined;
+  if (Math.abs(x) > wholeMax) return { units: BigInt(x), scale: 0 };
   const [mantissa, exponent] = x.toExponential().split('e') as [string, string];
   const digits = mantissa.replace('.', '');
   const places = mantissa.includes('.') ? mantissa.length - mantissa.indexOf('.') - 1 : 0;

@@ -44,7 +44,7 @@ beforeAll(async () => {
   await load(
     'keyed',
     'i',
-    `{i:1,t:|{1970-01-01T12:30:00Z::=arrow_time64_us:"x"}|,u:|{0x${uuid.replaceAll('-', '')}::=arrow_uuid:"y"}|}`,
+    `{i:1,t:|{1970-01-01T12:30:00Z::=arrow_time64_us:"x"}|,u:|{0x${uuid.replaceAll('-', '')}::=arrow_uuid:"y"}|,v:|{0x000000000100000080ee3600::=arrow_interval:"z"}|}`,
   );
   await load('spans', 'k', '{k:1,d:1h} {k:2,d:2h}');
   await load('narrow', 'k', '{k:1,a:10::int32} {k:2,a:11::int32} {k:3,a:12::int32}');
@@ -79,6 +79,8 @@ const filed: Readonly<Record<string, string>> = {
   'select sum(v) over () as s from filed where i = 1': '{s:1h}',
   'select v + v as a, v * 2 as b, -v as c, v + interval 1 hour as e, d + m as f from filed where i = 1':
     '{a:2h,b:2h,c:-1h,e:2h,f:2024-02-02T00:00:00Z}',
+  "select v[interval '25 hours'] as a, v[interval '1 day 1 hour'] as b, v[interval '1 day'] as c from keyed":
+    '{a:"z",b:"z",c:null}',
   [`select t['12:30'] as a, t[time '12:30'] as b, t['1:00'] as c, u['${uuid}'] as d from keyed`]:
     '{a:"x",b:"x",c:null,d:"y"}',
   'select i from filed order by v desc': '{i:2}\n{i:1}',

@@ -34,7 +34,7 @@ import { sqlCondition } from './conditions.ts';
 import { atZone } from './values/zones.ts';
 import { lowerInterval, lowerSpanText, lowerTimeRange } from './values/intervals.ts';
 import { unitAdded } from './values/units.ts';
-import { asKeyOf, nullifOfSpans } from './values/stored.ts';
+import { asKeyOf, hasSpanKeys, nullifOfSpans } from './values/stored.ts';
 import { alternatives, unknownType } from '../types/of.ts';
 import type { TypeOf } from './values/decimals.ts';
 
@@ -57,7 +57,10 @@ export const lowerSqlIndex = (a: Analysis, e: IndexExpr, c: ExprContext): PlanEx
   const isName = at.kind === 'literal' && at.value.type === types.string;
   if (isName && alternatives(a.typeOfExpr(of, c.input)).every((t) => t.kind === 'record'))
     return { kind: 'index', of, at, base: 1, byName: true };
-  return callOf('array_extract', of, asKeyOf(of, at, c.sql?.typeOf));
+  const typeOf = c.sql?.typeOf;
+  if (!hasSpanKeys(of, typeOf)) return callOf('array_extract', of, asKeyOf(of, at, typeOf));
+  const keys = castTo(callOf('map_keys', of), { kind: 'list', element: { kind: 'plain', type: types.duration } });
+  return callOf('array_extract', callOf('map_values', of), callOf('list_position', keys, at));
 };
 
 /** `of[from:to:step]`; bounds that are left out are the ends. */

@@ -58,6 +58,12 @@ export const asKeyOf = (map: PlanExpr, key: PlanExpr, typeOf: TypeOf): PlanExpr 
   const midnight = literal({ type: types.time, data: 0 });
   return { kind: 'arithmetic', operator: '+', left: midnight, right: asDuration(castTo(key, stored)), sql: true };
 };
+/** Whether the keys of a map are intervals of a file, which equal others by their length and not by their bytes. */
+export const hasSpanKeys = (map: PlanExpr, typeOf: TypeOf): boolean => {
+  const type = typeOf && mayBeColumn(map) ? typeOf(map) : undefined;
+  const [only, another] = type?.kind === 'union' ? type.members.filter((m) => m !== types.null) : [type];
+  return only?.kind === 'map' && !another && ofFile(only.key);
+};
 /** A list of such values as one of SQL's, for functions that look at its elements. */
 export const asSqlList = (e: PlanExpr, typeOf: TypeOf): PlanExpr => {
   const type = typeOf && mayBeColumn(e) ? typeOf(e) : undefined;
