@@ -100,7 +100,7 @@ export const collectTight = (): void => {
 /**
  * For a thread that had no task for some seconds: all goes where that is much, or the process is near to its bound, else
  * young objects alone. With all of it most of the compiled code goes, since without a task there is no object of most
- * of its forms: 2,000 commits of 64 clients behind a pause of 17 s take 0.47 ms of processor time each, and 1.4 behind a
+ * of its forms: 2,000 commits of 64 clients after a pause of 17 s take 0.47 ms of processor time each, and 1.4 after a
  * collection.
  */
 export const collectPause = (): void => {
