@@ -7,7 +7,7 @@
  * them comes.
  */
 import { isInteger, types } from '../../../vectors/type.ts';
-import { type FlatVector, type Vector, flatten, lookUp, numbers, take } from '../../../vectors/vector.ts';
+import { type FlatVector, type Vector, flatten, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
 import { none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
@@ -15,6 +15,7 @@ import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';
 import { type Pairs, directOf, pairsDirect, placesOf } from './direct.ts';
 import { type KeySet, keySetOf, noKeys } from './key-set.ts';
+import { type ClassRows, MixedKeys, byClass, primitiveName } from './mixed.ts';
 import type { Sorted } from './ranges.ts';
 import { type Typed, type TypedKey, find, keyNumbers, oneClass, tableOf, typedKeys } from './typed-keys.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
@@ -78,6 +79,9 @@ export class JoinIndex {
   private coded: Coded | undefined;
   private unique: boolean | undefined;
   private keysTold: KeySet | undefined;
+  /** Its rows by the classes of their keys, once it is asked; none: all are of one. */
+  private classes: readonly ClassRows[] | undefined;
+  private mixed: MixedKeys | undefined;
   /** By the types of other keys: the same rows under keys that are read as those. */
   private readonly others = new Map<string, JoinIndex>();
 
@@ -95,7 +99,7 @@ export class JoinIndex {
   }
   /** Bytes besides the rows, and those counted by `heldBytes`. */
   get bytes(): number {
-    return (this.coded?.table.bytes ?? 0) + Math.max(0, this.roomTaken - roomOfAll);
+    return (this.coded?.table.bytes ?? 0) + (this.mixed?.bytes ?? 0) + Math.max(0, this.roomTaken - roomOfAll);
   }
   /** Allows so many bytes more, which are told once they are taken. */
   give(bytes: number): void {
@@ -123,6 +127,7 @@ export class JoinIndex {
   anew(): JoinIndex {
     return Object.assign(Object.create(JoinIndex.prototype) as JoinIndex, {
       ...this,
+      mixed: undefined,
       matched: new Uint8Array(this.rows.length),
     });
   }
@@ -137,7 +142,7 @@ export class JoinIndex {
     const found = typed
       ? { heads: find(this.typed!, typed, count, loose), next, order }
       : loose && count > 0
-        ? this.findUnlike(own, count)
+        ? (this.findMixed(own, count) ?? this.findUnlike(own, count))
         : undefined;
     if (found) return taking ? { ...found, heads: spread(found.heads, taking, length) } : found;
     const { table, heads: first } = (this.coded ??= this.grouped());
@@ -189,6 +194,26 @@ export class JoinIndex {
     this.typed = { keys, range, table: directOf(keyNumbers(keys), this.next, range) };
   }
 
+  /** The same where keys of either side are of several classes; undefined where they are not. */
+  private findMixed(keys: readonly Vector[], length: number): Found | undefined {
+    const wanted = byClass(keys, length);
+    const built = (this.classes ??= this.typed ? [] : (byClass(this.keys, this.next.length) ?? []));
+    if (!wanted && built.length === 0) return undefined;
+    this.mixed ??= new MixedKeys(
+      built.length === 0
+        ? [{ rows: undefined, finder: this }]
+        : built.map((own) => ({
+            rows: this.order ? lookUp(this.order, own.rows) : own.rows,
+            finder: new JoinIndex(nulls(own.rows.length), {
+              keys: own.keys,
+              out: new Uint8Array(own.rows.length),
+              loose: true,
+              isWhole: true,
+            }),
+          })),
+    );
+    return this.mixed.find(wanted ?? [{ rows: range(0, length), keys }], length);
+  }
   /**
    * The same for keys of one type each where the built ones are of another: a text is read as what the other side is.
    * Undefined where they are not so.
@@ -251,10 +276,6 @@ const spread = (found: Uint32Array, rows: Uint32Array, length: number): Uint32Ar
   for (let i = 0; i < rows.length; i++) heads[rows[i]] = found[i];
   return heads;
 };
-const primitiveName = (v: FlatVector): string | undefined =>
-  v.form === 'number' || v.form === 'bytes' || v.form === 'bool'
-    ? (v.form === 'bool' ? types.bool : v.type).name
-    : undefined;
 const oneClassOf = (v: Vector): FlatVector => oneClass(flatten(v));
 /** Keys of two sides as one type; what cannot be read is null. `isUnread`: they are as unlike as before. */
 interface AlikeKeys {

@@ -179,11 +179,9 @@ class KeyClasses {
       });
     });
   }
-  /** Whether a key has values that the built side, all of whose keys have one class, reads as its own. */
+  /** Whether a key has values of several classes on the two sides, which are read as those of one another. */
   areUnlike(built: KeyClasses): boolean {
-    const { seen } = this;
-    if (!seen || !built.seen?.every((own) => own.size === 1)) return false;
-    return seen.some((own, k) => [...own].some((one) => !built.seen![k]?.has(one)));
+    return this.seen?.some((own, k) => new Set([...own, ...(built.seen?.[k] ?? [])]).size > 1) ?? false;
   }
 }
 const classOf = (part: Vector): string =>

@@ -99,6 +99,12 @@ const queries = [
       `select a.i as x, b.i as y from same a ${style}join (select i, cast(i * 2 as varchar) as t from left) b on a.i = b.t`,
   ),
   "select a.i as x, b.i as y from (select i, cast(i as varchar) || case when i % 3 = 0 then '.0' else '' end as t from left) a left join left b on a.t = b.i + 0.0",
+  // Keys of both types on one side, or on both.
+  ...['', 'full ', 'left '].map(
+    (style) =>
+      `select a.i as x, b.i as y from left a ${style}join (from right | values {i,t:i%3==0 ? f"{i}" : i}) b on a.i = b.t`,
+  ),
+  'select a.i as x, b.i as y from left a join right b on a.k = b.k and a.s = b.s',
   ...turned,
   'from left | distinct k',
   'from left | distinct s',
