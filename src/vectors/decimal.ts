@@ -37,14 +37,10 @@ export const exactOfText = (text: string): Exact | undefined => {
   const size = BigInt(m[2]! + fraction);
   return { units: m[1] === '-' ? -size : size, scale: fraction.length };
 };
-/**
- * The decimal that a float is the nearest one to, by its shortest text; one beyond the whole numbers that floats can
- * count is no decimal's, and what it is itself. Undefined for what is no number.
- */
+/** The decimal that a float is the nearest one to, by its shortest text; undefined for what is no number. */
 export const exactOfFloat = (x: number): Exact | undefined => {
   if (Number.isSafeInteger(x)) return { units: BigInt(x), scale: 0 };
   if (!Number.isFinite(x)) return undefined;
-  if (Math.abs(x) > wholeMax) return { units: BigInt(x), scale: 0 };
   const [mantissa, exponent] = x.toExponential().split('e') as [string, string];
   const digits = mantissa.replace('.', '');
   const places = mantissa.includes('.') ? mantissa.length - mantissa.indexOf('.') - 1 : 0;
@@ -57,6 +53,13 @@ export const exactOf = (v: Value): Exact | undefined => {
   const { type, data } = v.type.kind === 'primitive' ? v : inner(v);
   if (isLongDecimal(type)) return exactOfText(data as string);
   return exactOfNumber(type, data);
+};
+/** The same for comparisons: there a float beyond the whole numbers that floats can count is the one that it is. */
+export const comparedOf = (v: Value): Exact | undefined => {
+  const { type, data } = inner(v);
+  return isFloat(type) && Number.isFinite(data) && Math.abs(data as number) > wholeMax
+    ? { units: BigInt(data as number), scale: 0 }
+    : exactOf(v);
 };
 const inner = (v: Value): Value => {
   let { type, data } = v;

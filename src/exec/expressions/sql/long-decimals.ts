@@ -6,6 +6,7 @@ import type { CompareOperator } from '../../../query/plan/plan.ts';
 import {
   type Exact,
   compareExact,
+  comparedOf,
   decimalData,
   decimalValue,
   exactOf,
@@ -36,8 +37,8 @@ export const besideLong =
     const out = new Uint8Array(length);
     for (let i = 0; i < length; i++) {
       checkStopAt(i);
-      const a = exactOf(knownAt(l, i));
-      const b = exactOf(knownAt(r, i));
+      const a = comparedOf(knownAt(l, i));
+      const b = comparedOf(knownAt(r, i));
       if (!a || !b) return apply([near(l), near(r)], length, kernel, 'bare');
       out[i] = holds(operator, compareExact(a, b)) ? 1 : 0;
     }

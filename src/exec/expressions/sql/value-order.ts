@@ -4,7 +4,7 @@
  */
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
-import { compareExact, exactOf, isLongDecimal, knownValue, nearValue } from '../../../vectors/decimal.ts';
+import { compareExact, comparedOf, isLongDecimal, knownValue, nearValue } from '../../../vectors/decimal.ts';
 import { lengthOfSpan, spanOf, spanRecord } from '../../../vectors/spans.ts';
 import { isNumeric } from '../../../vectors/type.ts';
 import { type Data, type Value, nullValue } from '../../../vectors/value.ts';
@@ -45,8 +45,8 @@ const orderOfSpans = (a: Value, b: Value): number | undefined => {
 /** Of a long decimal and a number, digit by digit; undefined for all else. */
 const orderOfDecimals = (left: Value, right: Value): number | undefined => {
   if (!isLongDecimal(left.type) && !isLongDecimal(right.type)) return undefined;
-  const a = exactOf(left);
-  const b = exactOf(right);
+  const a = comparedOf(left);
+  const b = comparedOf(right);
   return a && b && compareExact(a, b);
 };
 

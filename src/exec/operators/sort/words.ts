@@ -11,6 +11,7 @@ import type { SortKey } from '../../../query/plan/plan.ts';
 import {
   exactOf,
   compareExact,
+  comparedOf,
   isLongDecimal,
   knownValue,
   mayHaveLongDecimals,
@@ -68,7 +69,7 @@ const besideNearest = (key: Vector, { order }: Direction): Uint32Array => {
   let rank = 0;
   long.forEach(({ row, value }, n) => {
     if (n > 0 && sqlOrder(long[n - 1].value, value) !== 0) rank++;
-    const side = compareExact(exactOf(value)!, exactOf(nearValue(value))!);
+    const side = compareExact(comparedOf(value)!, comparedOf(nearValue(value))!);
     out[row] = side < 0 ? rank : nearest + 1 + rank;
   });
   return order === 'desc' ? inverted(out) : out;
