@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type BlockHelper, type BlockParser, blockBytesMax } from '../../../src/formats/blocks.ts';
 import type { BlockSetup, FormatLimits } from '../../../src/formats/format.types.ts';
-import { type FormatName, blockParser, openReader } from '../../../src/formats/formats.ts';
+import { type FormatName, blockParser, createWriter, openReader } from '../../../src/formats/formats.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { valueAt } from '../../../src/vectors/vector.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
@@ -41,7 +42,7 @@ const pieces = async function* (bytes: Uint8Array, size: number): AsyncGenerator
 
 interface Outcome {
   readonly rows: number;
-  readonly hash: number;
+  readonly hash: string;
   readonly last: string;
   readonly error: string;
 }
@@ -54,23 +55,22 @@ const outcome = async (
   limits: FormatLimits = {},
 ): Promise<Outcome> => {
   let rows = 0;
-  let hash = 0;
   let last = '';
+  const hash = createHash('sha256');
+  const writer = createWriter('sup');
+  const ended = (error: string): Outcome => ({ rows, hash: hash.digest('hex'), last, error });
   try {
     for await (const batch of await openReader(format, pieces(bytes, 200_000), {
       ...limits,
       ...(helper && { helper: (setup: BlockSetup) => Promise.resolve((setups.push(setup), helper)) }),
     })) {
       rows += batch.length;
-      for (let i = 0; i < batch.length; i++) {
-        const value = valueAt(batch, i);
-        last = supText(value);
-        for (let k = 0; k < last.length; k++) hash = (Math.imul(hash, 31) + last.charCodeAt(k)) | 0;
-      }
+      for (const chunk of writer.write(batch)) hash.update(chunk);
+      last = supText(valueAt(batch, batch.length - 1));
     }
-    return { rows, hash, last, error: '' };
+    return ended('');
   } catch (problem) {
-    return { rows, hash, last, error: problem instanceof Error ? problem.message : String(problem) };
+    return ended(problem instanceof Error ? problem.message : String(problem));
   }
 };
 
