@@ -15,7 +15,10 @@ import { type Service, startBuiltService } from '../support/service/built.ts';
 import { fillLake } from './lake.ts';
 
 const candidates = process.env['SCHEMATHESIS'] === undefined ? ['schemathesis', 'st'] : [process.env['SCHEMATHESIS']];
-const schemathesis = (): string | undefined => candidates.find((name) => spawnSync(name, ['--version']).status === 0);
+let found: string | undefined;
+/** To ask it takes more than a second. */
+const schemathesis = (): string | undefined =>
+  (found ??= candidates.find((name) => spawnSync(name, ['--version']).status === 0));
 /** Whether tests that need it are to be left out (never with NO_SKIPS). */
 export const lacksSchemathesis = (): boolean => process.env['NO_SKIPS'] === undefined && schemathesis() === undefined;
 

@@ -13,10 +13,18 @@ import { join } from 'node:path';
  */
 export const quits = '\nimport os, sys\nsys.stdout.flush()\nos._exit(0)\n';
 
-/** Whether tests that need these packages are to be left out. */
-export const lacksPython = (...packages: readonly string[]): boolean =>
-  process.env['NO_SKIPS'] === undefined &&
-  spawnSync('python3', ['-c', packages.map((p) => `import ${p}`).join('\n') + quits]).status !== 0;
+const lacking = new Map<string, boolean>();
+/**
+ * Whether tests that need these packages are to be left out. They are looked for, not imported: pyarrow, pandas, polars
+ * and DuckDB take more than a second of processor time to come up, for each file that asks.
+ */
+export const lacksPython = (...packages: readonly string[]): boolean => {
+  if (process.env['NO_SKIPS'] !== undefined) return false;
+  const key = packages.join(' ');
+  if (!lacking.has(key)) lacking.set(key, spawnSync('python3', ['-c', lookFor, ...packages]).status !== 0);
+  return lacking.get(key)!;
+};
+const lookFor = 'import sys\nfrom importlib.util import find_spec\nsys.exit(None in map(find_spec, sys.argv[1:]))';
 
 /**
  * What a script makes, by the first test that wants it: suites whose tests are skipped are gathered all the same, and
