@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { engineFlags } from './src/engine-flags.ts';
 import { compiledSources } from './test/support/compiled-sources.ts';
+import { testEngineFlags } from './test/support/engine-flags.ts';
 
 /** Files that take long begin first, so that the last minute is not one file's. */
 const long =
@@ -66,19 +66,12 @@ const core = {
     'test/unit/workers/pool.test.ts',
   ],
 };
-/**
- * The engine's options are those of the service, whose launcher sets them: without, the same files take 1.08 times the
- * processor time. Besides, nearly all that a test runs it runs a few times: looked at for compilation to the fastest
- * code after seven times as much as in a service, cases of operators take 0.85 of the processor time, and loops over
- * many rows no more. Node 20 alone, as there.
- */
-const compileStillLater = process.versions.node.startsWith('20.') ? ['--interrupt-budget=1000000'] : [];
 const isCore = process.env['LAKE_TEST'] === 'core';
 const common = {
   testTimeout: 180_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 15_000 } },
-  execArgv: [...engineFlags, ...compileStillLater],
+  execArgv: [...testEngineFlags],
   setupFiles: process.env['LAKE_TEST_CPU'] ? ['test/support/processor-time.ts'] : [],
 };
 
