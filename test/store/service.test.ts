@@ -2,9 +2,9 @@
  * Services on a bucket, as users start them: the writer is killed and its folder deleted, or stopped and resumed, while
  * clients write. `STORE_RUNS=100 npx vitest run test/store/service.test.ts` does more of it; the seed is printed.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
@@ -287,6 +287,9 @@ describe(`services on a bucket (SEED=${seed})`, () => {
       await copy.end();
     }
     await service.end();
+    const none = join(folder, '..', 'of', 'nothing');
+    expect((await command('clone', 's3://lakes/nothing', none)).complaint).toContain('s3://lakes/nothing');
+    expect(existsSync(dirname(none))).toBe(false);
     const sound = await command('fsck', '-store', 's3://lakes/clones');
     expect(sound.output, sound.complaint).toMatch(/^s3:\/\/lakes\/clones: 1 pool, [\s\S]*\nsound\n$/);
     const [object] = [...store.objects.keys()].filter((key) => key.startsWith('/lakes/clones/objects/'));
