@@ -395,6 +395,9 @@ export const errorTable = {
   'upsert-identity-other': conflict(
     'upsert: its records were read by the identity {read}, and pool {pool} has {now} by now: nothing was changed, load or stage them again',
   ),
+  'upsert-delete-none': bad(
+    'upsert: nothing to be done: the field {field} is true in all records of the request, and none of them has a value in each field of the identity {identity}, by which it would take others away',
+  ),
   'upsert-delete-alone': bad('query param "delete" goes with upsert=T'),
   'merge-into-twice': bad(
     'MERGE INTO: a row of the pool matches several rows of the other table; let the condition or GROUP BY leave one',

@@ -98,6 +98,16 @@ test('what cannot be is refused', async () => {
   expect(JSON.parse(await load(service, '{id:1}', '?upsert=maybe', 400))).toMatchObject({ kind: 'invalid operation' });
 });
 
+test('records that only take others away, none of which says which, are refused by the reason', async () => {
+  const service = await started([['id'], ['at', 'day']]);
+  expect(
+    JSON.parse(await load(service, '{id:null,gone:true}{id:1,gone:true}', '?upsert=T&delete=gone', 400)),
+  ).toMatchObject({
+    error:
+      'upsert: nothing to be done: the field gone is true in all records of the request, and none of them has a value in each field of the identity id, at.day, by which it would take others away',
+  });
+});
+
 test('a body that takes too much memory is refused', async () => {
   async function* batches(): AsyncGenerator<Vector> {
     yield vectorOf([recordValue([{ name: 'id', value: intValue(1) }])]);

@@ -144,6 +144,7 @@ export const loadRoutes: readonly Route[] = [
       'stages-full',
       'upsert-identity',
       'upsert-delete-alone',
+      'upsert-delete-none',
       'upsert-identity-other',
       'upsert-large',
       'transaction-empty',

@@ -39,7 +39,11 @@ export interface LastRows {
   readonly gone: readonly Vector[];
 }
 
-/** The last row of each identity. @throws upsert-large when they are more than `bytesMax` in memory */
+/**
+ * The last row of each identity.
+ * @throws upsert-large when they are more than `bytesMax` in memory, upsert-delete-none when all are to take others
+ * away and none has an identity
+ */
 export const lastRows = async (
   batches: AsyncIterable<Vector>,
   { identity, delete: field }: UpsertForm,
@@ -78,6 +82,8 @@ export const lastRows = async (
       rows.push(stay.length === batch.length ? batch : take(batch, Uint32Array.from(stay.reverse())));
     if (go.length > 0) gone.push(take(batch, Uint32Array.from(go)));
   }
+  if (field !== undefined && held.length > 0 && rows.length === 0 && gone.length === 0)
+    throw new LakeError('upsert-delete-none', { field, identity: identity.map((path) => path.join('.')).join(', ') });
   return { rows: rows.reverse(), gone };
 };
 const noKey = 0xffffffff;
