@@ -2,7 +2,8 @@
  * Part `wordings`: a question that is asked in several ways has one answer. Rows with the ends of every type, kept in
  * objects with blocks, are filtered by constants at and beyond those ends: from the scan, behind an operator that takes
  * them off the scan, by the opposite, and as counts; as they were loaded, on a branch where they were rewritten, and at
- * the commit before. Partitions of windows have as many rows as groups, in SELECT.
+ * the commit before; the pool is in the order of any of the columns. Partitions of windows have as many rows as groups,
+ * in SELECT, and a join by equal keys of several types finds what their comparison one by one finds.
  */
 import { startBuiltService } from '../../support/service/built.ts';
 import { type Client, clientOf, jsonType } from '../../support/service/client.ts';
@@ -24,6 +25,7 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   d: ['-106751d23h47m16.854775808s', '106751d23h47m16.854775807s', '0s', '1ns'],
   n: ['1.25', '"1234567890123456.785"::=sql_decimal', '"1234567890123456.78"::=sql_decimal', '2', '2.'],
   s: ['""', '"a"', '"\\u0000"', '"\\uffff"', '"é"'],
+  several: ['1', '"1"', 'true', '"x"', '2.5', '"true"', '0', 'false', '1.'],
   mixed: ['-9223372036854775808', '18446744073709551615::uint64', 'NaN', '"a"', 'null', '127::int8', '0s'],
 };
 const names = Object.keys(columns);
@@ -65,7 +67,8 @@ const wordingsOf = (condition: string, [fresh, ...others]: readonly string[]): r
 
 /** A pool, where its rows are in as many ways. */
 const kept = async (client: Client, pool: string, rows: readonly string[], random: Random) => {
-  await client.createPool(pool, random.pick(['id', 'i', 'zz']));
+  const layout = { order: random.pick(['asc', 'desc']), keys: [[random.pick(['id', 'i', 'zz', ...names])]] };
+  await client.json('POST', '/pool', { name: pool, layout });
   for (const half of [rows.slice(0, rows.length / 2), rows.slice(rows.length / 2)])
     await client.load(pool, half.join('\n'));
   const tip = await client.tip(pool);
@@ -105,10 +108,15 @@ export const wordings: PartRun = async ({ seeds, count, failed }) => {
         ]);
       }
       // What is text beside numbers is read as one of them in a join.
-      for (const name of names.filter((one) => one !== 'mixed'))
+      for (const name of names.filter((one) => one !== 'mixed' && one !== 'several'))
         await compare(seed, [
           `select id, count(*) over (partition by ${name}) as c from ${pool}`,
           `select x.id as id, g.c as c from ${pool} x join (select ${name} as k, count(*) as c from ${pool} group by ${name}) g on x.${name} is not distinct from g.k`,
+        ]);
+      for (const name of ['i', 's', 'several'])
+        await compare(seed, [
+          `select x.id as id, y.id as other from ${pool} x join ${pool} y on x.several = y.${name}`,
+          `select x.id as id, y.id as other from ${pool} x, ${pool} y where (x.several = y.${name}) is true`,
         ]);
       await client.json('DELETE', `/pool/${pool}`);
       count('pools');
