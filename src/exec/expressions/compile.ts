@@ -1,5 +1,4 @@
 /** Expressions of the plan to functions over vectors. See evaluator.ts for how they are used. */
-import { LakeError } from '../../errors.ts';
 import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
 import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
@@ -17,6 +16,7 @@ import { arithmetic, negate } from './arithmetic.ts';
 import { type Zeros, sqlArithmetic } from './sql/arithmetic.ts';
 import { attempted } from './sql/attempt.ts';
 import { mayHaveSpans } from './sql/span-arithmetic.ts';
+import { nullsOfCalls, writtenIn } from './sql/refusals.ts';
 import { exactCall, negateLong } from './sql/long-decimals.ts';
 import { decimalArithmetic } from './sql/decimals.ts';
 import { castToName, castVector } from './cast.ts';
@@ -375,7 +375,12 @@ const compileCall = (
           );
     };
   }
-  if (sql) return nullsOfCalls(compiled, exactCall(row, evaluate), attempt ? [] : call.literals);
+  if (sql)
+    return nullsOfCalls(
+      compiled,
+      exactCall(row, evaluate),
+      attempt ? [] : args.map((a) => writtenIn(a, (e) => evaluateConstant(e, context.functions))),
+    );
   return (batch) =>
     batch.length === 0
       ? noRows
@@ -383,59 +388,6 @@ const compileCall = (
           compiled.map((c) => c(batch)),
           batch.length,
         );
-};
-
-/** In SQL a function that refuses null gives null for it, and one that refuses a literal of the query ends it. */
-const nullsOfCalls =
-  (args: readonly Evaluator[], evaluate: Evaluate, literals: CallContext['literals']): Evaluator =>
-  (batch) => {
-    if (batch.length === 0) return noRows;
-    const values = args.map((arg) => arg(batch));
-    const result = evaluate(values, batch.length);
-    if (!mayHaveErrors(result)) return result;
-    const codes = truthOf(result);
-    const refused = new Uint8Array(batch.length);
-    for (const v of values)
-      truthOf(v).forEach((code, i) => {
-        if (code === truth.null && codes[i] === truth.error) refused[i] = 1;
-      });
-    if (literals.some((l) => l !== undefined))
-      refuseLiterals(result, literals, (i) => codes[i] === truth.error && refused[i] === 0);
-    return refused.includes(1) ? overlay(result, refused, nulls(batch.length)) : result;
-  };
-/** An error around a literal is a mistake of the query, whatever the rows are. @throws query-argument */
-const refuseLiterals = (result: Vector, literals: CallContext['literals'], isAsked: (row: number) => boolean): void => {
-  for (let i = 0; i < result.length; i++) {
-    if (!isAsked(i)) continue;
-    const { type, data } = valueAt(result, i);
-    if (
-      type.kind !== 'error' ||
-      type.inner.kind !== 'record' ||
-      type.inner.fields.length !== 2 ||
-      type.inner.fields[1]!.name !== 'on'
-    )
-      continue;
-    const [message, on] = data as readonly [string, Value['data']];
-    const of = type.inner.fields[1]!.type;
-    if (literals.some((l) => l?.type === of && l.data === on))
-      throw new LakeError('query-argument', { fault: message });
-  }
-};
-const mayHaveErrors = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'error':
-      return true;
-    case 'constant':
-      return mayHaveErrors(v.inner);
-    case 'dictionary':
-      return mayHaveErrors(v.values);
-    case 'selected':
-      return mayHaveErrors(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveErrors);
-    default:
-      return false;
-  }
 };
 
 /** Buckets of times that are cast from text: the cast is passed over where the text is stored as numbers. */

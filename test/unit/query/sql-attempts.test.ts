@@ -1,7 +1,10 @@
 /** TRY over arithmetic, aggregates over times of day, and one fault for a call with names of arguments. */
 import { describe, expect, test } from 'vitest';
 import { CompileError } from '../../../src/query/parse/error.ts';
+import { compile } from '../../../src/query/analyze.ts';
 import { runQuery } from '../../support/queries/case.ts';
+import { fileEnvironment } from '../../support/queries/environment.ts';
+import { runSup } from '../../support/queries/run-plan.ts';
 
 const answer = async (query: string): Promise<string> =>
   (await runQuery(query, undefined)).trim().replaceAll('\n', ' ');
@@ -57,4 +60,12 @@ test.each([
   ['select lead(foo := 1, offset := 2) over () as a', 'lead has no argument "foo"'],
 ])('%s has one fault', async (query, fault) => {
   expect(await faultsOf(query)).toEqual([fault]);
+});
+
+test('what the query says itself and a function refuses ends it, whether rules worked it out before or not', async () => {
+  const query = 'select cast(1.5::float32, <bytes>) as a';
+  for (const rulesOff of [[], 'all'] as const) {
+    const plan = await compile(query, fileEnvironment(), { rulesOff });
+    await expect(runSup(plan, {})).rejects.toThrow('query: cannot cast to bytes');
+  }
 });
