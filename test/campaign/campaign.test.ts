@@ -358,7 +358,7 @@ describe('a disk that fails', { timeout: 300_000 }, () => {
         [{ kind: kind('write'), n: 3, error: 'ENOSPC' }, 'write tables/data.mdb by node', /disk is full: .*ENOSPC/],
         [{ kind: kind('write'), n: 4, error: 'ENOSPC' }, 'write tables/lock.mdb by node', /disk is full: .*ENOSPC/],
         [{ kind: kind('read'), n: 4, error: 'EIO' }, 'pread tables/data.mdb by node', /cannot be opened: .*EIO/],
-        [{ kind: kind('open'), n: 10, error: 'EMFILE' }, 'open tables/data.mdb by node', /cannot be opened: .*EMFILE/],
+        [{ kind: kind('open'), n: 11, error: 'EMFILE' }, 'open tables/data.mdb by node', /cannot be opened: .*EMFILE/],
       ] as const) {
         const told = await at(loads(1), place);
         expect({ struck: told.struck, status: told.status, complaint: told.complaint }).toEqual({
