@@ -385,6 +385,10 @@ describe('code', () => {
     ).toEqual([]);
   });
 
+  test('tests imitate no module: they load sources that are compiled, which vitest cannot replace', () => {
+    expect(everything.filter((path) => /\bvi\.(mock|doMock)\(/.test(textOf(path)))).toEqual([]);
+  });
+
   test('no test is skipped, singled out or left for later', () => {
     expect(
       everything.filter(

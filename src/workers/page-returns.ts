@@ -15,9 +15,11 @@ const nearShare = 3 / 4;
  * all. Each comes some seconds later than for the threads (entry.ts).
  */
 const rests = [
-  { ms: 13_000, collect: collectPause },
-  { ms: 335_000, collect: collectRest },
-];
+  { ms: 13_000, part: 'much' },
+  { ms: 335_000, part: 'all' },
+] as const;
+/** What the main thread's own garbage goes by. */
+const collectors = { much: collectPause, all: collectRest };
 
 /** The process as it is watched. */
 export interface Watched {
@@ -28,10 +30,18 @@ export interface Watched {
   readonly begun: () => number;
   /** A file that is mapped for reading alone; what was read of it counts as the process's own until it goes back. */
   readonly mapped?: string;
+  /** In place of the engine's. */
+  readonly collect?: Readonly<Record<keyof typeof collectors, () => void>>;
 }
 
 /** Watches the process until it is stopped. */
-export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched): (() => void) => {
+export const returnPages = ({
+  residentBytesMax,
+  isBusy,
+  begun,
+  mapped,
+  collect = collectors,
+}: Watched): (() => void) => {
   let workedAt = performance.now();
   let seen = begun();
   /** How many of the rests there were since. */
@@ -59,7 +69,7 @@ export const returnPages = ({ residentBytesMax, isBusy, begun, mapped }: Watched
       collectLarge();
       if (resident > residentBytesMax * nearShare) giveBack();
     } else if (rested < rests.length && now - workedAt > rests[rested].ms) {
-      rests[rested++].collect();
+      collect[rests[rested++].part]();
       giveBack();
     }
   }, lookEveryMs).unref();

@@ -496,7 +496,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
       "pragma default_null_order = 'nulls_first'",
       'where nulls come in ORDER BY that does not say it: also nulls_last (the default), nulls_first_on_asc_last_on_desc, nulls_last_on_asc_first_on_desc',
       "pragma default_null_order = 'nulls_first' select a from (values (1),(null)) t(a) order by a",
-      '{a:null} {a:1}',
+      '{a:null}\n{a:1}',
     ],
   ]),
 };
