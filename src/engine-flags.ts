@@ -42,12 +42,6 @@ const compileLater = process.versions.node.startsWith('20.')
   ? ['--interrupt-budget=135168', '--ticks-before-optimization=1']
   : [];
 
-/**
- * Functions are compiled to the plain code that needs no profile when they first run, not after some hundred calls: the
- * first 1,580 small commits after a start take 0.73 of the processor time, a start 1.1 times, queries the same.
- */
-const compileAtOnce = '--always-sparkplug';
-
 /** Threads collect at moments of their own choice (workers/collector.ts). */
 const exposeGc = '--expose-gc';
 
@@ -55,12 +49,4 @@ const exposeGc = '--expose-gc';
 const fastCalls = '--turbo-fast-api-calls';
 
 /** The options, in the engine's own spelling. */
-export const engineFlags: readonly string[] = [
-  heapGrowth,
-  keepForms,
-  keepCode,
-  ...compileLater,
-  compileAtOnce,
-  exposeGc,
-  fastCalls,
-];
+export const engineFlags: readonly string[] = [heapGrowth, keepForms, keepCode, ...compileLater, exposeGc, fastCalls];
