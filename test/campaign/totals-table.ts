@@ -46,7 +46,7 @@ const texts: Readonly<Record<string, string>> = {
   times:
     'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
   wordings:
-    'rows with the ends of every type, filtered by constants at and beyond them in several wordings and places (as loaded, rewritten, at a commit), and partitions of windows beside groups: one answer',
+    'rows with the ends of every type, filtered by constants at and beyond them in several wordings and places (as loaded, rewritten, at a commit), partitions of windows beside groups, and joins by keys of several types beside their comparison one by one: one answer',
   statements:
     'INSERT, UPDATE, DELETE and MERGE INTO with random conditions beside a list of rows: the pool holds the same, and what would change a row twice is refused',
   updates:
