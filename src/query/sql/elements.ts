@@ -320,7 +320,8 @@ const lowerListAggregate = (
   )
     return undefined;
   const [list, ...others] = values();
-  return callOf('list_aggregate', list!, literal(stringValue(aggregate)), ...others);
+  const args = [list!, literal(stringValue(aggregate)), ...others];
+  return { kind: 'call', name: 'list_aggregate', arguments: args, sql: true };
 };
 
 const lowerArg = (a: Analysis, arg: Arg, c: ExprContext): PlanExpr =>

@@ -9,46 +9,56 @@ import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
 import { listSum } from './array-sums.ts';
 import { isNull, isText, rowsOf, texts, type Evaluate, type FunctionRow } from '../row.ts';
 
-const evaluate: Evaluate = ([of, by, ...rest], length) =>
-  applyCarrying(
-    [of!, by!],
-    rest,
-    length,
-    ([list, name], carried, n) => {
-      if (isNull(list!) || isNull(name!)) return nulls(n);
-      if (!isText(name!)) return wrapErrors('list_aggregate: string argument required', name!);
-      const groups = new Map<string, number[]>();
-      const nameAt = texts(name!);
-      for (let i = 0; i < n; i++) groups.set(nameAt(i), [...(groups.get(nameAt(i)) ?? []), i]);
-      if (groups.size === 1) return aggregated(list!, nameAt(0), name!, carried);
-      const tags = new Uint32Array(n);
-      const slots = new Uint32Array(n);
-      const parts: Vector[] = [];
-      for (const [one, rows] of groups) {
-        const index = Uint32Array.from(rows);
-        const tag =
-          parts.push(
-            aggregated(
-              flatten(take(list!, index)),
-              one,
-              take(name!, index),
-              carried.map((c) => take(c, index)),
-            ),
-          ) - 1;
-        rows.forEach((row, k) => {
-          tags[row] = tag;
-          slots[row] = k;
-        });
-      }
-      return combine(tags, slots, parts);
-    },
-    'bare',
-  );
+/** `sql`: by what the aggregates are in SELECT. */
+export const aggregateLists =
+  (sql?: true): Evaluate =>
+  ([of, by, ...rest], length) =>
+    applyCarrying(
+      [of!, by!],
+      rest,
+      length,
+      ([list, name], carried, n) => {
+        if (isNull(list!) || isNull(name!)) return nulls(n);
+        if (!isText(name!)) return wrapErrors('list_aggregate: string argument required', name!);
+        const groups = new Map<string, number[]>();
+        const nameAt = texts(name!);
+        for (let i = 0; i < n; i++) groups.set(nameAt(i), [...(groups.get(nameAt(i)) ?? []), i]);
+        if (groups.size === 1) return aggregated(list!, { name: nameAt(0), names: name!, others: carried, sql });
+        const tags = new Uint32Array(n);
+        const slots = new Uint32Array(n);
+        const parts: Vector[] = [];
+        for (const [one, rows] of groups) {
+          const index = Uint32Array.from(rows);
+          const tag =
+            parts.push(
+              aggregated(flatten(take(list!, index)), {
+                name: one,
+                names: take(name!, index),
+                others: carried.map((c) => take(c, index)),
+                sql,
+              }),
+            ) - 1;
+          rows.forEach((row, k) => {
+            tags[row] = tag;
+            slots[row] = k;
+          });
+        }
+        return combine(tags, slots, parts);
+      },
+      'bare',
+    );
 
 /** The fields that aggregates of several arguments take. */
 const pairFields = ['value', 'by', 'third'];
+interface Aggregation {
+  readonly name: string;
+  /** The same as a column, for errors. */
+  readonly names: Vector;
+  readonly others: readonly Vector[];
+  readonly sql: true | undefined;
+}
 /** One aggregate over the lists of all rows. */
-const aggregated = (list: Vector, name: string, names: Vector, others: readonly Vector[]): Vector => {
+const aggregated = (list: Vector, { name, names, others, sql }: Aggregation): Vector => {
   const v = flatten(list);
   const row = aggregateNamed(name.toLowerCase());
   if (v.form !== 'list') return wrapErrors('list_aggregate: list argument required', list);
@@ -70,7 +80,12 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
   const { sqlOnly } = row.signature;
   const pairs =
     others.length > 0 || (typeof sqlOnly === 'object' ? sqlOnly.pipeArgumentsMax : row.signature.argumentsMax) > 1;
-  const state = stateFor(row, { all: false, distinct: false, ...(others.length > 0 && { arity: 1 + others.length }) });
+  const state = stateFor(row, {
+    all: false,
+    distinct: false,
+    ...(others.length > 0 && { arity: 1 + others.length }),
+    ...(sql && { sql }),
+  });
   state.grow(v.length);
   if (size > 0) {
     const items = tidy(elementsOf(take(v.items, index)));
@@ -91,7 +106,7 @@ const aggregated = (list: Vector, name: string, names: Vector, others: readonly 
 export const listAggregates: readonly FunctionRow[] = rowsOf(
   'list_aggregate(a, name, ...)',
   'An aggregate over the elements of a list, by its name; in SQL list_sum(a), list_avg(a) and the like stand for it.',
-  () => evaluate,
+  () => aggregateLists(),
   [
     ['list_aggregate([1,2,null],"sum")', '3'],
     [
