@@ -92,7 +92,7 @@ export const withoutUnions = (v: Vector): Vector =>
 /** Rows as SQL tells them apart: what may be null is of its own type, in the columns of a record too. */
 export const plainRows = (v: Vector): Vector => {
   const rows = withoutNullable(v);
-  if (!mayHaveRecords(rows)) return rows;
+  if (!mayHave(rows, 'record')) return rows;
   return lift(rows, (flat) => {
     if (flat.form !== 'record' || !flat.fields.some((f) => mayHaveUnions(f.values))) return flat;
     return { ...flat, fields: flat.fields.map((f) => ({ ...f, values: withoutNullable(f.values) })) };
@@ -120,20 +120,19 @@ const openedView = (v: Vector): Vector | undefined => {
   if (!member || mayHaveUnions(member) || member.form === 'dynamic') return undefined;
   return v.form === 'selected' ? take(member, v.index) : member;
 };
-const mayHaveRecords = (v: Vector): boolean => {
+/** Whether rows may be of a form, as they are or under forms that stand for other rows. */
+export const mayHave = (v: Vector, form: 'record' | 'error'): boolean => {
   switch (v.form) {
-    case 'record':
-      return true;
     case 'constant':
-      return mayHaveRecords(v.inner);
+      return mayHave(v.inner, form);
     case 'dictionary':
-      return mayHaveRecords(v.values);
+      return mayHave(v.values, form);
     case 'selected':
-      return mayHaveRecords(v.base);
+      return mayHave(v.base, form);
     case 'dynamic':
-      return v.parts.some(mayHaveRecords);
+      return v.parts.some((part) => mayHave(part, form));
     default:
-      return false;
+      return v.form === form;
   }
 };
 /** The same rows without their outermost names. */

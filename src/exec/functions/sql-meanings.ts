@@ -2,7 +2,7 @@
  * What names that pipes know mean in SQL, where that is something else: PostgreSQL's and DuckDB's functions of those
  * names.
  */
-import { aggregateLists } from './lists/list-aggregates.ts';
+import { aggregateLists, listAggregates } from './lists/list-aggregates.ts';
 import { inner } from '../expressions/rows.ts';
 import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
@@ -406,7 +406,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
         ["select regexp_extract_all('a1b2','([a-z])([0-9])',['a','n']) as r", '{r:[{a:"a",n:"1"},{a:"b",n:"2"}]}'],
       ],
     },
-    ...['list_aggregate', 'list_aggr', 'array_aggregate', 'array_aggr', 'aggregate'].map((name) => ({
+    ...listAggregates.map(({ name }) => ({
       name,
       text: 'In SQL the aggregate is the one of SELECT',
       argumentsMin: 2,

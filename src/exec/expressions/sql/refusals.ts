@@ -5,6 +5,7 @@ import type { PlanExpr } from '../../../query/plan/plan.ts';
 import type { Value } from '../../../vectors/value.ts';
 import type { CallContext, Evaluate } from '../../functions/row.ts';
 import type { Evaluator } from '../evaluator.ts';
+import { mayHave } from '../lift.ts';
 import { overlay, truth, truthOf } from '../rows.ts';
 import { type Vector, noRows, nulls, valueAt } from '../../../vectors/vector.ts';
 
@@ -30,7 +31,7 @@ export const nullsOfCalls =
     if (batch.length === 0) return noRows;
     const values = args.map((arg) => arg(batch));
     const result = evaluate(values, batch.length);
-    if (!mayHaveErrors(result)) return result;
+    if (!mayHave(result, 'error')) return result;
     const codes = truthOf(result);
     const refused = new Uint8Array(batch.length);
     for (const v of values)
@@ -57,21 +58,5 @@ const refuseLiterals = (result: Vector, literals: CallContext['literals'], isAsk
     const of = type.inner.fields[1]!.type;
     if (literals.some((l) => l?.type === of && l.data === on))
       throw new LakeError('query-argument', { fault: message });
-  }
-};
-const mayHaveErrors = (v: Vector): boolean => {
-  switch (v.form) {
-    case 'error':
-      return true;
-    case 'constant':
-      return mayHaveErrors(v.inner);
-    case 'dictionary':
-      return mayHaveErrors(v.values);
-    case 'selected':
-      return mayHaveErrors(v.base);
-    case 'dynamic':
-      return v.parts.some(mayHaveErrors);
-    default:
-      return false;
   }
 };
