@@ -68,6 +68,8 @@ const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), cou
  * From this share of what the process may take on threads take care: what they make until the next look comes on top.
  */
 const nearShare = 7 / 8;
+/** From this one on each keeps to its share, and who needs more is refused. */
+const tightShare = 15 / 16;
 /**
  * The process is asked for its memory that often at most: operators ask at each batch, and each answer takes 0.1 ms (5
  * % of a large group by, and of small bodies one after the other). Far from its bound it is asked less often: it does
@@ -89,7 +91,12 @@ const isBeyond = (share: number): boolean => {
 };
 /** This thread, as accounts of memory see it. */
 const claim = new TurnClaim(settings.claim, thread);
-const use = { bytes: bytesInUse, collect: collectAll, isTight: () => isBeyond(1), isNear: () => isBeyond(nearShare) };
+const use = {
+  bytes: bytesInUse,
+  collect: collectAll,
+  isTight: () => isBeyond(tightShare),
+  isNear: () => isBeyond(nearShare),
+};
 /** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
 const loadBytesBesides = 48 << 20;
 /**

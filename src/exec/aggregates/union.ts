@@ -1,5 +1,5 @@
 /** union: the set of the distinct values, without nulls and missing ones. */
-import { checkStopAt } from '../../vectors/stop.ts';
+import { charge, checkStopAt } from '../../vectors/stop.ts';
 import { type Type, compareTypes } from '../../vectors/type.ts';
 import { ByteWriter, writeTagged } from '../../vectors/value.ts';
 import { type Vector, dataAt, gather, lookUp, take, typeAt } from '../../vectors/vector.ts';
@@ -59,6 +59,7 @@ const canonicalUnions = (sets: Vector): Vector =>
 
 /** Words of the canonical order of sets: by encoding, then by type. */
 const canonicalWords = (values: Vector): readonly Uint32Array[] => {
+  charge(values.length * 2 * Uint32Array.BYTES_PER_ELEMENT, 'a set');
   const out = new ByteWriter();
   const offsets = new Uint32Array(values.length + 1);
   const typeCodes = new Uint32Array(values.length);

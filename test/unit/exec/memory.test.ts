@@ -1,7 +1,10 @@
 /** What evaluation makes is charged: to a fake thread where the sums matter, to the real one where queries do. */
 import { getHeapStatistics } from 'node:v8';
 import { describe, expect, test } from 'vitest';
+import { PairTable } from '../../../src/exec/aggregates/grouping/pair-table.ts';
 import { Memory } from '../../../src/exec/operators/build.ts';
+import { sortedOrder } from '../../../src/exec/operators/sort/radix.ts';
+import { rankRuns } from '../../../src/exec/operators/sort/runs.ts';
 import { linkTask, working } from '../../../src/vectors/stop.ts';
 import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
 import { TurnClaim, claimMemory } from '../../../src/workers/query/turn-claim.ts';
@@ -260,6 +263,31 @@ const within = (megabytes: number, query: string, input?: string): Promise<strin
 };
 const steps = (first: string, step: string, count: number): string =>
   [first, ...Array.from({ length: count }, () => `values ${step}`)].join(' | ');
+
+test('what tells pairs, texts and rows apart charges the room that it takes', () => {
+  let charged = 0;
+  const account = { charge: (bytes: number) => (charged += bytes), hold: () => undefined, step: () => undefined };
+  const signal = new AbortController().signal;
+  linkTask(signal, { account: account as unknown as MemoryAccount });
+  const during = (work: () => void): number => {
+    charged = 0;
+    working(signal, work);
+    return charged;
+  };
+  const count = 100_000;
+  const grown = during(() => {
+    const table = new PairTable();
+    for (let i = 0; i < count; i++) table.code(i, i, true);
+    expect(table.bytes).toBe(12 * 2 ** 18);
+  });
+  // Each doubling beside what it takes over.
+  expect(grown).toBeGreaterThanOrEqual(12 * 2 ** 18 * 1.9);
+  const words = Uint32Array.from({ length: count }, (_, i) => Math.imul(i, 0x9e3779b1));
+  expect(during(() => sortedOrder([words], count))).toBe(count * 8);
+  const texts = Buffer.from(Array.from(words, (word) => word.toString(16).padStart(8, '0')).join(''));
+  const offsets = Uint32Array.from({ length: count + 1 }, (_, i) => i * 8);
+  expect(during(() => rankRuns(texts, offsets, count, false))).toBeGreaterThanOrEqual(count * (9 + 12 + 8));
+});
 
 describe('values that grow inside of expressions', () => {
   test.each([

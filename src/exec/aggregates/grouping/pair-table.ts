@@ -1,4 +1,5 @@
 /** Hash tables from pairs of 32-bit words to dense codes: 0 for the first pair met, 1 for the next. */
+import { charge } from '../../../vectors/stop.ts';
 
 /** No code, row or group. */
 export const none = 0xffffffff;
@@ -21,7 +22,9 @@ const slotsMin = 32;
 const kindShift = 30;
 const codeMask = (1 << kindShift) - 1;
 
-/** The words of each code, and its kind. */
+/** Of each code: its words, and its kind. */
+const wordBytes = 2 * Uint32Array.BYTES_PER_ELEMENT + 1;
+const what = 'values that are told apart';
 interface PairWords {
   readonly first: Uint32Array;
   readonly second: Uint32Array;
@@ -67,6 +70,7 @@ export class PairTable {
   }
   private grow(): void {
     const size = (this.mask + 1) * 2;
+    charge(size * slotWords * Uint32Array.BYTES_PER_ELEMENT, what);
     const before = this.slots;
     this.mask = size - 1;
     this.slots = new Uint32Array(size * slotWords);
@@ -74,6 +78,7 @@ export class PairTable {
   }
   words(): PairWords {
     const { slots, size } = this;
+    charge(size * wordBytes, what);
     const first = new Uint32Array(size);
     const second = new Uint32Array(size);
     const kinds = new Uint8Array(size);

@@ -1,5 +1,5 @@
 /** The order of rows by words of 32 bits: radix sort, by comparison where rows are few. */
-import { checkStop } from '../../../vectors/stop.ts';
+import { charge, checkStop } from '../../../vectors/stop.ts';
 
 /** Most significant first; none where all rows are equal. */
 export type Words = readonly Uint32Array[];
@@ -14,6 +14,7 @@ const radixRowsMin = 512;
 
 /** The order of the rows: `order[0]` is the first row. Stable. */
 export const sortedOrder = (words: Words, length: number): Uint32Array => {
+  charge(length * 2 * Uint32Array.BYTES_PER_ELEMENT, 'an order of rows');
   let order = new Uint32Array(length);
   for (let i = 0; i < length; i++) order[i] = i;
   if (words.length === 0 || length < 2) return order;

@@ -2,8 +2,11 @@
  * Ranks of byte runs (strings, addresses): radix over eight bytes at a time, deeper only where runs share what was
  * compared.
  */
-import { checkStop, checkStopAt } from '../../../vectors/stop.ts';
+import { charge, checkStop, checkStopAt } from '../../../vectors/stop.ts';
 import { sortedOrder } from './radix.ts';
+
+/** Of each run: its rank, its row, and whether it differs from the one before. */
+const rankBytes = 2 * Uint32Array.BYTES_PER_ELEMENT + 1;
 
 /** The rank of each run among all, equal runs sharing one. `lengthFirst`: shorter runs come before longer ones. */
 export const rankRuns = (
@@ -14,6 +17,7 @@ export const rankRuns = (
 ): Uint32Array => {
   const ranks = new Uint32Array(length);
   if (length < 2) return ranks;
+  charge(length * rankBytes, 'an order of texts');
   const rows = new Uint32Array(length);
   for (let i = 0; i < length; i++) rows[i] = i;
   const starts = new Uint8Array(length);
@@ -71,6 +75,7 @@ const prefixWords = (
   skip: number,
 ): Uint32Array[] => {
   const n = to - from;
+  charge(n * 3 * Uint32Array.BYTES_PER_ELEMENT, 'an order of texts');
   const high = new Uint32Array(n);
   const low = new Uint32Array(n);
   const left = new Uint32Array(n);
