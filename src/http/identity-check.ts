@@ -104,7 +104,9 @@ export class IdentityChecks {
  */
 const doublesText = (source: string, identity: Identity): string => {
   const fields = identity.map((path) => `this${path.map((name) => `[${quoteText(name)}]`).join('')}`);
-  const key = identity.map((path, i) => `${quoteText(path.join('.'))}:${fields[i]}`).join(',');
+  // What may be null counts as what it is, as in upserts; what has a name keeps it.
+  const value = (field: string): string => `(is_error(nameof(${field})) ? under(${field}) : ${field})`;
+  const key = identity.map((path, i) => `${quoteText(path.join('.'))}:${value(fields[i]!)}`).join(',');
   const has = fields.map((field) => `has(${field}) and ${field} is not null and not is_error(${field})`).join(' and ');
   return [
     `from ${source}`,

@@ -67,6 +67,20 @@ test('what is double is told when an identity is set on data', async () => {
   expect((await service.query('from :pools | values identity')).trim()).toContain('["k"]');
 });
 
+test('values that may be null are double as what they are; names and types of numbers count', async () => {
+  const service = await started();
+  await ask(service, 'POST', '/pool', { name: 'p', layout: { keys: [['k']] }, identity: [['id']] });
+  const loaded = await service.ask('POST', '/pool/p/branch/main', {
+    headers: { 'content-type': 'application/x-sup' },
+    body:
+      '{k:1,id:1} {k:2,id:1::(int64|null)} {k:3,id:"a"::(int64|string)} {k:4,id:"a"} ' +
+      '{k:5,id:1.::(float64|null)} {k:6,id:null::(int64|null)} {k:7,id:null} {k:8,id:1::=port}',
+  });
+  expect(loaded).toMatchObject({ status: 200 });
+  const { check } = await told(service, 'p', '?check=T');
+  expect(check).toMatchObject({ double: 2, records: 4 });
+});
+
 test('no more than a hundred double keys are told, and none that is very long', async () => {
   const service = await started();
   await ask(service, 'POST', '/pool', { name: 'p', layout: { keys: [['id']] }, identity: [['id']] });

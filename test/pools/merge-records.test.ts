@@ -201,6 +201,23 @@ describe('by identity', () => {
     expect(await repo.rows()).not.toContain('{id:7,a:"ours"}');
   });
 
+  test('an identity that may be null is that of the value', async () => {
+    const repo = new Repo();
+    const old = '{id:1::(int64|null),v:1} {id:2::(int64|null),v:1} {id:3::(int64|null),v:1}';
+    await repo.begin(old, [['id']]);
+    await repo.change('main', 'id==1', '{id:1::(int64|null),v:10}');
+    await repo.change('trial', 'id==1', '{id:1,v:11}');
+    await repo.change('trial', 'id==3', '{id:3,v:3}');
+    const diff = await ask('GET', `/pool/${repo.pool}/revision/main/diff/trial?summary=T&format=json`);
+    expect(diff.body).toMatchObject([{ added: 0, removed: 0, changed: 2 }]);
+    const refused = await repo.merge('?fields=T');
+    expect(refused.status).toBe(409);
+    expect(refused.body.error).toContain('since both sides changed them: 1');
+    await repo.change('main', 'id==1', '{id:1::(int64|null),v:1}');
+    expect((await repo.merge('?fields=T')).status).toBe(200);
+    expect(await repo.rows()).toEqual(['{id:1,v:11}', '{id:2::(int64|null),v:1}', '{id:3,v:3}']);
+  });
+
   test('loads of other identities go as objects, as fast as ever', async () => {
     const repo = await begun();
     await repo.load('main', '{id:7}');

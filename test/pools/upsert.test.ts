@@ -152,3 +152,45 @@ test('64 clients upsert the same keys: the end is that of the commits in their o
       .join(''),
   );
 }, 120_000);
+
+test.each([
+  ['a key of the pool', 'id'],
+  ['no key of the pool', 'ts'],
+])('an identity that may be null is that of the value, %s', async (_, key) => {
+  const service = await started([['id']], key);
+  const body = (from: number, to: number, value: (n: number) => string, v: string): string =>
+    Array.from({ length: to - from }, (_, i) => `{ts:${(i * 7919) % 1000},id:${value(from + i)},v:"${v}"}`).join('\n');
+  const plain = (n: number): string => (n % 2 === 0 ? `${n}` : `"k${n}"`);
+  const nullable = (n: number): string => (n % 2 === 0 ? `${n}::(int64|null)` : `"k${n}"::(string|null)`);
+  const counts = 'from p | aggregate n:=count() by v | sort v';
+  await load(service, body(0, 20000, nullable, 'old'), '');
+  // A few, then very many, of which some are new; then the other way round.
+  await load(service, body(7000, 7003, plain, 'few'));
+  expect(await rows(service, counts)).toBe('{v:"few",n:3}\n{v:"old",n:19997}\n');
+  await load(service, body(10000, 25000, plain, 'many'));
+  expect(await rows(service, counts)).toBe('{v:"few",n:3}\n{v:"many",n:15000}\n{v:"old",n:9997}\n');
+  await load(service, body(12000, 12002, nullable, 'back'));
+  await load(
+    service,
+    '{id:1000::(int64|null),gone:true} {id:1002,gone:true} {id:1002::(int64|null),gone:true}',
+    '?upsert=T&delete=gone',
+  );
+  expect(await rows(service, counts)).toBe('{v:"back",n:2}\n{v:"few",n:3}\n{v:"many",n:14998}\n{v:"old",n:9995}\n');
+  // The last one of a body counts, however it is written; null is no identity.
+  await load(service, '{id:3,v:"a"} {id:3::(int64|null),v:"b"} {id:null::(int64|null),v:"none"}');
+  expect(await rows(service, 'from p | v in ["a","b","none"] | values v | sort this')).toBe('"b"\n"none"\n');
+});
+
+test('an upsert in JSON replaces what came as Parquet', async () => {
+  const service = await started();
+  const query = encodeURIComponent("select * from (values (1,'a'),(2,'b'),(null,'c')) t(id,v)");
+  const parquet = await fetch(`${service.url}/query?query=${query}&format=parquet`);
+  const loaded = await service.ask('POST', '/pool/p/branch/main', {
+    headers: { 'content-type': 'application/vnd.apache.parquet' },
+    body: new Uint8Array(await parquet.arrayBuffer()),
+  });
+  expect(loaded.status).toBe(200);
+  expect(await rows(service, 'from p | head 1 | values typeof(id)')).toBe('<int64|null>\n');
+  await load(service, '{id:2,v:"B"}');
+  expect((await rows(service, 'from p | values v')).trim().split('\n').sort()).toEqual(['"B"', '"a"', '"c"']);
+});

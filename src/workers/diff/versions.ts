@@ -4,10 +4,9 @@
  * Where one side has several rows of an identity at a key, nothing tells which belong together: they stay apart.
  */
 import { ColumnCodes } from '../../exec/aggregates/grouping/codes.ts';
-import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { type Vector, noRows } from '../../vectors/vector.ts';
-import { haveIdentity, splitByIdentity } from '../merge/identity.ts';
+import { haveIdentity, identityColumn, splitByIdentity } from '../merge/identity.ts';
 import { Groups, type RowTools } from '../merge/row-store.ts';
 import type { Left } from './bag.ts';
 import type { Differences } from './different.ts';
@@ -20,7 +19,7 @@ type Paths = readonly (readonly string[])[];
 const columnsOf = (rows: Vector, paths: Paths): Vector => ({
   form: 'record',
   length: rows.length,
-  fields: paths.map((path, i) => ({ name: String(i), optional: false, values: keyColumn(rows, path) })),
+  fields: paths.map((path, i) => ({ name: String(i), optional: false, values: identityColumn(rows, path) })),
 });
 
 /** The paths of identity and keys, each once. */

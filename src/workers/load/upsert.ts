@@ -13,6 +13,7 @@ import { heldSize } from '../../vectors/shown-size.ts';
 import { types } from '../../vectors/type.ts';
 import { underValue } from '../../vectors/value.ts';
 import { type Vector, flatten, take, valueAt } from '../../vectors/vector.ts';
+import { identityColumn } from '../merge/identity.ts';
 
 /** The identities of rows as one record each, and which rows have one. */
 export interface Keys {
@@ -23,7 +24,7 @@ export interface Keys {
 export const keysOf = (rows: Vector, identity: UpsertForm['identity']): Keys => {
   const has = new Uint8Array(rows.length).fill(1);
   const fields = identity.map((path, i) => {
-    const values = flatten(keyColumn(rows, path));
+    const values = flatten(identityColumn(rows, path));
     const found = kindsOf(values);
     if (found) for (let row = 0; row < rows.length; row++) if (found[row] !== kinds.value) has[row] = 0;
     return { name: String(i), optional: false, values };

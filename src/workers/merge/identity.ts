@@ -1,15 +1,22 @@
 /** Which record a row is a version of. */
+import { withoutUnions } from '../../exec/expressions/lift.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { type Vector, take } from '../../vectors/vector.ts';
 
 type Identity = readonly (readonly string[])[];
 
+/**
+ * The values of a field of an identity, null where a row lacks it. One that may be null, as columns of Parquet and Arrow
+ * are, counts as what it is: `1::(int64|null)` and `1` are of one record.
+ */
+export const identityColumn = (rows: Vector, path: readonly string[]): Vector => withoutUnions(keyColumn(rows, path));
+
 /** The fields of the identity, as records; null for what a row lacks. */
 export const identityOf = (rows: Vector, identity: Identity): Vector => ({
   form: 'record',
   length: rows.length,
-  fields: identity.map((path, i) => ({ name: String(i), optional: false, values: keyColumn(rows, path) })),
+  fields: identity.map((path, i) => ({ name: String(i), optional: false, values: identityColumn(rows, path) })),
 });
 
 /** Rows that have an identity, and those that lack a part of it: these are compared as whole values. */
