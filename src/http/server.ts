@@ -378,8 +378,8 @@ const addHooks = (
     done();
   });
   app.addHook('onSend', (request, reply, _payload, done) => {
-    // What it wrote is not before this.
-    if ((request.routeOptions.config as Partial<RouteConfig>).writes) reply.header(eventHeader, lake.drawnEventId());
+    // What it wrote is not behind this, and this is durable: a number that a crash takes back could be awaited for ever.
+    if ((request.routeOptions.config as Partial<RouteConfig>).writes) reply.header(eventHeader, lake.settledEventId());
     done();
   });
   app.addHook('onSend', encodeAnswer);

@@ -205,7 +205,11 @@ export class Feed {
   last(): number {
     return this.published;
   }
-  drawnLast(): number {
-    return this.counters.event;
+  /**
+   * The last event whose change is settled, though listeners may not have heard of it yet: those of other changes before
+   * it are durable too, but not settled.
+   */
+  settledLast(): number {
+    return this.drawn.findLast(({ event }) => event)?.id ?? this.published;
   }
 }

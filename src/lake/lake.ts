@@ -516,8 +516,8 @@ class OpenLake implements Lake {
   lastEventId(): number {
     return this.stores.feed.last();
   }
-  drawnEventId(): number {
-    return this.stores.feed.drawnLast();
+  settledEventId(): number {
+    return this.stores.feed.settledLast();
   }
 
   onJob(listener: (job: DoneJob) => void): () => void {

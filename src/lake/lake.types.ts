@@ -727,8 +727,8 @@ export interface Lake {
    */
   eventsSince(id: number, limit?: number): readonly LakeEvent[] | undefined;
   lastEventId(): number;
-  /** The same with those that are on their way to the disk: what a write that was answered has is among them. */
-  drawnEventId(): number;
+  /** The last one of a settled change, heard of or not: what a write that is answered has is not behind it. */
+  settledEventId(): number;
   /** A standby takes over, whether the writer lives or not; resolves when it writes. @throws standby-none, replica-failed */
   promote(): Promise<void>;
   /** @throws replica-write, store-fenced, store-unreachable, store-refused where nothing can be written */

@@ -76,8 +76,9 @@ const keysOf = async ({ address }: Service, headers: Readonly<Record<string, str
 const writing = (
   service: Service,
   first: number,
-): { readonly acknowledged: number[]; readonly end: () => Promise<void> } => {
+): { readonly acknowledged: number[]; readonly events: number[]; readonly end: () => Promise<void> } => {
   const acknowledged: number[] = [];
+  const events: number[] = [];
   const ending = new AbortController();
   let next = first;
   const long = randomOf(1).hex(300);
@@ -91,8 +92,10 @@ const writing = (
       try {
         const answer = await post(`${service.address}/pool/p/branch/main`, body, ending.signal);
         await answer.text();
-        if (answer.status === 200) acknowledged.push(key);
-        else await later(5);
+        if (answer.status === 200) {
+          acknowledged.push(key);
+          events.push(Number(answer.headers.get('lake-event')));
+        } else await later(5);
       } catch {
         await later(5);
       }
@@ -101,6 +104,7 @@ const writing = (
   const all = Array.from({ length: clients }, client);
   return {
     acknowledged,
+    events,
     end: async () => {
       ending.abort();
       await Promise.all(all);
@@ -136,6 +140,9 @@ describe(`services on a bucket (SEED=${seed})`, () => {
       acknowledged.push(...work.acknowledged);
       service = await start('kills', ['-store.ack', 'bucket', '-store.takeover']);
       checkKeys(await keysOf(service), acknowledged);
+      // What clients wait for at replicas is there: no number was told whose change the kill took back.
+      const { headers } = await fetch(`${service.address}/pool/p/branch/main`);
+      expect(Number(headers.get('lake-event'))).toBeGreaterThanOrEqual(Math.max(...work.events));
     }
     expect(await service.end()).toBe(0);
   }, 600_000);
