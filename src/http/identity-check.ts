@@ -103,10 +103,11 @@ export class IdentityChecks {
  * too long to be told.
  */
 const doublesText = (source: string, identity: Identity): string => {
-  const fields = identity.map((path) => `this${path.map((name) => `[${quoteText(name)}]`).join('')}`);
+  const fieldOf = (path: readonly string[]): string => `this${path.map((name) => `[${quoteText(name)}]`).join('')}`;
+  const fields = identity.map(fieldOf);
   // What may be null counts as what it is, as in upserts; what has a name keeps it.
   const value = (field: string): string => `(is_error(nameof(${field})) ? under(${field}) : ${field})`;
-  const key = identity.map((path, i) => `${quoteText(path.join('.'))}:${value(fields[i]!)}`).join(',');
+  const key = identity.map((path) => `${quoteText(path.join('.'))}:${value(fieldOf(path))}`).join(',');
   const has = fields.map((field) => `has(${field}) and ${field} is not null and not is_error(${field})`).join(' and ');
   return [
     `from ${source}`,
