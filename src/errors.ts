@@ -283,6 +283,11 @@ export const errorTable = {
     kind: 'payload too large',
     text: 'load: {operator} needs more than {limit} bytes of memory (option -memory)',
   },
+  'load-memory-busy': {
+    status: 503,
+    kind: 'overloaded',
+    text: 'load: {operator} needs memory that others hold at the moment, of {limit} bytes for the loads of a worker (option -memory): send it again',
+  },
   'query-cast': bad('query: {cast}: {value} cannot be cast to {type}{advice}'),
   'query-overflow': bad('query: {operation} overflows {type}; as float64 it has a value: write x::double'),
   'query-interval-overflow': bad(

@@ -17,7 +17,7 @@
  * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much
  *   wait between two turns: each gets what it needs, one after the other. Nobody waits for a task that waits for its
  *   client or that helps another thread's, nor for long in which no task has ended.
- * - A query that is refused while others hold what it lacks is told to come again, not that it is too large: alone it
+ * - A task that is refused while others hold what it lacks is told to come again, not that it is too large: alone it
  *   might have had room.
  */
 import { LakeError } from '../errors.ts';
@@ -34,6 +34,8 @@ export interface ThreadUse {
   readonly isTight?: () => boolean;
   /** Whether it is near to that: then garbage goes sooner, and operators spill sooner; nobody is refused for it. */
   readonly isNear?: () => boolean;
+  /** Whether the thread has tasks of another kind, which have a memory of their own beside this one. */
+  readonly hasOthers?: () => boolean;
   /** Of tasks that made much, only those of the thread that has this go on then. */
   readonly claim?: { readonly claim: () => boolean; readonly release: () => void };
 }
@@ -81,13 +83,18 @@ const waitLookMs = 50;
  */
 interface TaskKind {
   readonly code: 'query-memory' | 'load-memory';
-  readonly busyCode?: 'query-memory-busy';
+  readonly busyCode: 'query-memory-busy' | 'load-memory-busy';
   readonly what: string;
   readonly patient?: boolean;
 }
 const queries: TaskKind = { code: 'query-memory', busyCode: 'query-memory-busy', what: 'evaluation' };
 /** Loads: their memory is bounded by what they sort, and so is this, but for a value that is large by itself. */
-export const loads: TaskKind = { code: 'load-memory', what: 'a value', patient: true };
+export const loads: TaskKind = {
+  code: 'load-memory',
+  busyCode: 'load-memory-busy',
+  what: 'a value',
+  patient: true,
+};
 
 /** The tasks of one thread. `max`: bytes that one of them may hold. */
 export class ThreadMemory {
@@ -127,9 +134,13 @@ export class ThreadMemory {
     for (const other of this.accounts) other.waitedMs = Math.min(other.waitedMs, beginMsMax);
     for (const wake of [...this.waiting]) wake();
   }
+  /** Whether it has tasks. */
+  get isBusy(): boolean {
+    return this.accounts.size > 0;
+  }
   /** What its tasks may hold at the moment. */
   get reserved(): number {
-    return this.accounts.size > 0 ? this.max : 0;
+    return this.isBusy ? this.max : 0;
   }
 
   /** Whether the thread has room for so many more bytes of this task. */
@@ -156,6 +167,7 @@ export class ThreadMemory {
    * decoded is charged to nobody: beside others a task that made little itself is not the one that holds it.
    */
   isCrowded(account: MemoryAccount, bytes: number): boolean {
+    if (this.use.hasOthers?.() === true) return true;
     if (this.accounts.size > 1 && account.made + bytes <= this.max * ownShare) return true;
     const lacking = this.use.bytes() + bytes - this.limit(1);
     let made = 0;
@@ -322,18 +334,18 @@ export class MemoryAccount {
     this.hasBegun = true;
   }
 
-  /** Charges bytes that are about to be allocated in one piece. @throws query-memory, query-memory-busy, load-memory */
+  /** Charges bytes that are about to be allocated in one piece. @throws query-memory, load-memory, or one of -busy */
   charge(bytes: number, what: string): void {
     this.made += bytes;
     if (bytes > this.thread.max) this.refuse(what, this.thread.kind.code);
     if ((this.unseenBytes += bytes) > lookBytes) this.look(bytes, what);
   }
-  /** Charges bytes that are there already. @throws query-memory, query-memory-busy, load-memory */
+  /** Charges bytes that are there already. @throws query-memory, load-memory, or one of -busy */
   hold(bytes: number): void {
     this.made += bytes;
     if ((this.unseenBytes += bytes) > lookBytes) this.look(0, this.thread.kind.what);
   }
-  /** Steps of a loop, each of which may have made a little. @throws query-memory, query-memory-busy, load-memory */
+  /** Steps of a loop, each of which may have made a little. @throws query-memory, load-memory, or one of -busy */
   step(steps: number): void {
     if ((this.unseenSteps += steps) >= lookSteps) this.look(0, this.thread.kind.what);
   }
@@ -357,9 +369,9 @@ export class MemoryAccount {
     this.unseenBytes = this.unseenSteps = 0;
     if (this.thread.hasRoom(this, bytes)) return;
     const { code, busyCode } = this.thread.kind;
-    this.refuse(what, busyCode && this.thread.isCrowded(this, bytes) ? busyCode : code);
+    this.refuse(what, this.thread.isCrowded(this, bytes) ? busyCode : code);
   }
-  private refuse(what: string, code: 'query-memory' | 'query-memory-busy' | 'load-memory'): never {
+  private refuse(what: string, code: TaskKind['code' | 'busyCode']): never {
     throw new LakeError(code, { operator: what, limit: this.thread.max });
   }
 }

@@ -111,7 +111,11 @@ const memory: Record<'queries' | 'loads', ThreadMemory> = {
   }),
   loads: new ThreadMemory(
     settings.loadMemoryBytesMax * 2 + loadBytesBesides,
-    { ...use, kept: () => tools.readers.bytes + memory.queries.reserved },
+    {
+      ...use,
+      kept: () => tools.readers.bytes + memory.queries.reserved,
+      hasOthers: () => memory.queries.isBusy,
+    },
     loads,
   ),
 };

@@ -6,7 +6,7 @@ import { Memory } from '../../../src/exec/operators/build.ts';
 import { sortedOrder } from '../../../src/exec/operators/sort/radix.ts';
 import { rankRuns } from '../../../src/exec/operators/sort/runs.ts';
 import { linkTask, working } from '../../../src/vectors/stop.ts';
-import { type MemoryAccount, ThreadMemory } from '../../../src/vectors/thread-memory.ts';
+import { type MemoryAccount, ThreadMemory, loads } from '../../../src/vectors/thread-memory.ts';
 import { TurnClaim, claimMemory } from '../../../src/workers/query/turn-claim.ts';
 import { runQuery } from '../../support/queries/case.ts';
 
@@ -117,6 +117,29 @@ describe('accounts of a thread', () => {
     expect(() => {
       make(small, 20);
     }).toThrow(refusal);
+  });
+  test('a load beside other tasks of its thread is told to come again; alone, or with one value, it is too large', () => {
+    let held = 50 * mega;
+    let hasOthers = true;
+    const use = { bytes: () => held, collect: () => undefined, hasOthers: () => hasOthers };
+    const memory = new ThreadMemory(100 * mega, use, loads);
+    const load = memory.open();
+    held = 400 * mega;
+    expect(() => {
+      make(load, 20);
+    }).toThrow(expect.objectContaining({ code: 'load-memory-busy', status: 503 }));
+    expect(() => {
+      load.charge(101 * mega, 'a test');
+    }).toThrow('load: a test needs more than 104857600 bytes of memory (option -memory)');
+    hasOthers = false;
+    expect(() => {
+      make(load, 20);
+    }).toThrow(expect.objectContaining({ code: 'load-memory', status: 413 }));
+    const other = memory.open();
+    make(other, 8);
+    expect(() => {
+      make(other, 20);
+    }).toThrow(expect.objectContaining({ code: 'load-memory-busy' }));
   });
   test("near the bound of the process garbage goes, however little of it is this thread's", () => {
     const use = { held: 50 * mega, garbage: 40 * mega };
