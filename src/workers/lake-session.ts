@@ -279,7 +279,7 @@ export class LakeSession {
       case 'pool-not-found':
         if (this.from.files.length === 0 && looksLikePath(source.name))
           return 'files are read only from the folders that option -from.files lists';
-        return didYouMeanName(
+        return nameHint(
           source.name,
           [...this.lake.pools(), ...this.lake.views()].map((p) => p.name),
         );
@@ -503,3 +503,9 @@ const globPattern = (glob: string): RE2JS =>
       .replaceAll('?', '.')}$`,
     RE2JS.DOTALL,
   );
+
+/** `public.orders`, as tools write it, is the pool orders. */
+const nameHint = (name: string, names: readonly string[]): string | undefined => {
+  const last = name.slice(name.lastIndexOf('.') + 1);
+  return last !== name && names.includes(last) ? `a pool has no schema: write ${last}` : didYouMeanName(name, names);
+};

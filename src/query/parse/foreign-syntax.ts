@@ -17,6 +17,7 @@ const deleting = 'DELETE FROM POOL [WHERE CONDITION]; a statement stands alone';
 const merging =
   'MERGE INTO POOL USING TABLE ON CONDITION WHEN MATCHED [AND ..] THEN UPDATE SET ..|DELETE WHEN NOT MATCHED THEN INSERT (COLUMN, ..) VALUES (..); a statement stands alone';
 const changing = 'UPDATE POOL SET COLUMN = EXPRESSION, .. [WHERE CONDITION]; a statement stands alone';
+const schemaless = 'a pool has no schema: its name stands alone';
 const naming =
   'the pool is named where it is read: from POOL, from POOL@BRANCH; head of the request, and .use of the shell, give a default';
 const settings =
@@ -27,6 +28,27 @@ const parameters = 'values stand in the text, or before the query by a name: con
 
 /** By the first words of the text. */
 export const statements: readonly Foreign[] = [
+  {
+    pattern: /(?:insert\s+into|update|(?:delete|merge)\s+(?:from|into))\s+"[^"]*"\s*\./iy,
+    name: 'a schema',
+    hint: schemaless,
+  },
+  {
+    pattern: /insert\s+into\b[^;]*?\bon\s+(?:conflict|duplicate\s+key)\b/iy,
+    name: 'INSERT .. ON CONFLICT',
+    hint: merging,
+  },
+  {
+    pattern: /update\s+[\w."@]+\s+(?:as\s+)?(?:\w+\s+)?set\b[^;()]*?\bfrom\b/iy,
+    name: 'UPDATE .. FROM',
+    hint: merging,
+  },
+  { pattern: /delete\s+from\s+[\w."@]+\s+(?:as\s+)?(?:\w+\s+)?using\b/iy, name: 'DELETE .. USING', hint: merging },
+  {
+    pattern: /(?:insert\s+into|update|delete\s+from|merge\s+into)\b[^;]*?\breturning\b/iy,
+    name: 'RETURNING',
+    hint: 'a statement gives the id of its commit; a query reads the rows',
+  },
   { pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)?into\b|insert\s+overwrite\b/iy, hint: inserting },
   { pattern: /update\s+(?:only\s+)?[\w."]+\s+(?:as\s+)?(?:\w+\s+)?set\b/iy, name: 'UPDATE', hint: changing },
   { pattern: /merge\s+into\b/iy, hint: merging },
@@ -151,6 +173,12 @@ export const statements: readonly Foreign[] = [
 
 /** Where the parser gave up; `near` is about the text before that place. */
 const clauses: readonly (Foreign & { readonly near: number })[] = [
+  {
+    near: 0,
+    pattern: /(?<=\b(?:from|join)\s+["`][^"`]*["`]\s*|,\s*["`][^"`]*["`]\s*)\./iy,
+    name: 'a schema',
+    hint: schemaless,
+  },
   {
     near: 8,
     pattern: /\bfor\s+(?:update|share|no\s+key)/iy,
