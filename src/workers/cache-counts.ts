@@ -4,9 +4,10 @@
  */
 import type { CacheCounts, CacheRoom } from '../lake/columns/cache.ts';
 
-const perThread = 3;
+/** Found, missed, bytes that are taken of the budget, bytes that are held. */
+const perThread = 4;
 
-/** `bytes`: of decoded columns, with what tasks have borrowed of their room. */
+/** `bytes`: of decoded columns. */
 export interface CacheTotals {
   readonly found: number;
   readonly missed: number;
@@ -57,13 +58,14 @@ export class CacheCounters {
         for (let at = 2; at < numbers.length; at += perThread) left -= numbers[at]!;
         return left;
       },
-      told: (held) => {
-        numbers[own] = held;
+      told: (held, lent) => {
+        numbers[own] = held + lent;
+        numbers[own + 1] = held;
       },
     };
   }
   totals(): CacheTotals {
     const sum = (offset: number): number => this.numbers.reduce((n, x, i) => (i % perThread === offset ? n + x : n), 0);
-    return { found: sum(0), missed: sum(1), bytes: sum(2) };
+    return { found: sum(0), missed: sum(1), bytes: sum(3) };
   }
 }

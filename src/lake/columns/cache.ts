@@ -41,7 +41,7 @@ export class ColumnCache {
   ) {
     this.own = bytesMax;
     this.room = room;
-    room?.told(0);
+    room?.told(0, 0);
     this.counts = counts;
   }
 
@@ -61,7 +61,7 @@ export class ColumnCache {
     this.trim();
   }
   private tell(): void {
-    this.room?.told(this.held + this.lent);
+    this.room?.told(this.held, this.lent);
   }
 
   /** A new scan. */
@@ -199,8 +199,8 @@ export interface CacheRoom {
   readonly own: () => number;
   /** What the others leave, in bytes. */
   readonly left: () => number;
-  /** What this one holds. */
-  readonly told: (held: number) => void;
+  /** What this one holds, and what it has lent of its room. */
+  readonly told: (held: number, lent: number) => void;
 }
 
 interface Entry {

@@ -305,4 +305,8 @@ test('caches share a budget: one uses what the others leave, and gives it back',
     [false, false, true, false],
   ]);
   expect(counters.totals()).toEqual({ found: 4, missed: 4, bytes: 80 });
+  // Room that tasks borrow is taken from all, and is not what the caches hold.
+  other.lend(1000);
+  expect(counters.totals().bytes).toBe(30);
+  other.lend(-1000);
 });
