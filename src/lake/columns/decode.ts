@@ -20,10 +20,8 @@ import {
   unpackCodes,
   unpackDistances,
   unpackOffsets,
-  widen64,
-  widenUnits,
+  unpackWides,
 } from './packing.ts';
-import { divide } from './scaled-floats.ts';
 
 /**
  * Where the bytes of a block come from: segments already read and checked, dictionaries already decoded. `decoded`
@@ -249,21 +247,18 @@ const decodeNumberArray = (
   if (column.packed) {
     const { packed } = column;
     const bytes = bytesOf(packed.segment, source, rows * packed.width);
-    if (kind === numberKinds.float) {
-      const numbers = unpackDistances({ ...packed, bytes }, column.base as number, packed.first, rows);
-      return column.digits === undefined ? numbers : divide(numbers, column.digits);
-    }
-    if (column.power !== undefined)
-      return widenUnits(
-        unpackDistances({ ...packed, bytes }, 0, packed.first, rows),
-        column.base as bigint,
-        10 ** column.power,
+    if (kind === numberKinds.float)
+      return unpackDistances(
+        { ...packed, bytes },
+        column.base as number,
+        packed.first,
+        rows,
+        10 ** (column.digits ?? 0),
       );
-    return widen64(
-      unpackDistances({ ...packed, bytes }, 0, packed.first, rows),
-      column.base as bigint,
-      kind === numberKinds.unsigned,
-    );
+    return unpackWides({ ...packed, bytes }, column.base as bigint, packed.first, rows, {
+      unit: 10 ** (column.power ?? 0),
+      isUnsigned: kind === numberKinds.unsigned,
+    });
   }
   if (column.float32) {
     const bytes = bytesOf(column.segment, source, rows * 4);

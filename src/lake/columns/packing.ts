@@ -6,6 +6,7 @@
 import assert from 'node:assert';
 import { newFloats, newSigned, newUnsigned, newViewed, newWords } from '../../vectors/short-arrays.ts';
 import { numberBounds } from './statistics.ts';
+import { unpackedMin, unpacker } from './wasm/unpacker.ts';
 
 /** Bytes a stored number takes; 0: all are the same. */
 export type Width = 0 | 1 | 2 | 4;
@@ -56,12 +57,22 @@ export const store = (width: Width, length: number): Uint8Array | Uint16Array | 
 export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
   if (width === 4 && base === 0) return new Uint32Array(bytes.buffer, bytes.byteOffset, length);
   const out = newWords(length);
-  if (width === 0) out.fill(base);
+  const narrow = width === 1 || width === 2 ? viewOf(width, bytes, length) : undefined;
+  const quick = narrow && length >= unpackedMin ? unpacker() : undefined;
+  if (quick) quick.codes(narrow as Uint8Array | Uint16Array, base, out);
+  else if (width === 0) out.fill(base);
   else if (width === 1) widen8(bytes, base, out);
-  else if (width === 2) widen16(new Uint16Array(bytes.buffer, bytes.byteOffset, length), base, out);
-  else widen32(new Uint32Array(bytes.buffer, bytes.byteOffset, length), base, out);
+  else if (width === 2) widen16(narrow as Uint16Array, base, out);
+  else widen32(viewOf(4, bytes, length) as Uint32Array, base, out);
   return out;
 };
+/** Packed numbers of so many bytes. */
+const viewOf = (width: Width, bytes: Uint8Array, length: number): Uint8Array | Uint16Array | Uint32Array =>
+  width < 2
+    ? bytes.subarray(0, length)
+    : width === 2
+      ? new Uint16Array(bytes.buffer, bytes.byteOffset, length)
+      : new Uint32Array(bytes.buffer, bytes.byteOffset, length);
 const widen8 = (from: Uint8Array, base: number, to: Uint32Array): void => {
   for (let i = 0; i < to.length; i++) to[i] = from[i]! + base;
 };
@@ -187,21 +198,68 @@ const packSteps = (distances: Float64Array, scale: number, least: number, width:
   return { width, scale, least, delta: true, bytes: stored(out) };
 };
 
-/** Distances as `packDistances` took them, plus `base`; with delta, `first` is the first row's distance. */
-export const unpackDistances = (packed: Packed, base: number, first: number, length: number): Float64Array => {
-  const { width, scale, bytes, delta } = packed;
+/**
+ * Distances as `packDistances` took them, plus `base`, divided by `power`; with delta, `first` is the first row's
+ * distance.
+ */
+export const unpackDistances = (
+  packed: Packed,
+  base: number,
+  first: number,
+  length: number,
+  power = 1,
+): Float64Array => {
+  const { width, scale, bytes, delta, least } = packed;
   const out = newFloats(length);
-  if (delta && width === 1) {
-    accumulate8(bytes, scale, packed.least, base + first, out);
+  const offset = delta ? least : base;
+  const from = viewOf(width, bytes, length);
+  const quick = width > 0 && length >= unpackedMin ? unpacker() : undefined;
+  if (delta && quick && !(from instanceof Uint32Array)) {
+    out[0] = base + first;
+    quick.steps(from.subarray(1), scale, least, base + first, out.subarray(1));
+    return divided(out, power);
+  }
+  if (!delta && quick) {
+    quick.floats(from, scale, offset, power, out);
     return out;
   }
-  const offset = delta ? packed.least : base;
+  if (delta && from instanceof Uint8Array && width === 1) {
+    accumulate8(from, scale, least, base + first, out);
+    return divided(out, power);
+  }
   if (width === 0) out.fill(offset);
-  else if (width === 1) spread8(bytes, scale, offset, out);
-  else if (width === 2) spread16(new Uint16Array(bytes.buffer, bytes.byteOffset, length), scale, offset, out);
-  else spread32(new Uint32Array(bytes.buffer, bytes.byteOffset, length), scale, offset, out);
+  else if (from instanceof Uint8Array) spread8(from, scale, offset, out);
+  else if (from instanceof Uint16Array) spread16(from, scale, offset, out);
+  else spread32(from, scale, offset, out);
   if (delta) accumulate(out, base + first);
-  return out;
+  return divided(out, power);
+};
+/** Divided in their place. */
+const divided = (units: Float64Array, power: number): Float64Array => {
+  if (power !== 1) for (let i = 0; i < units.length; i++) units[i]! /= power;
+  return units;
+};
+/**
+ * `base` and the distances, times `unit`, as 64-bit integers. `first` is the first row's distance with delta; units are
+ * at most 10^6.
+ */
+export const unpackWides = (
+  packed: Packed,
+  base: bigint,
+  first: number,
+  length: number,
+  { unit, isUnsigned }: { readonly unit: number; readonly isUnsigned: boolean },
+): BigInt64Array | BigUint64Array => {
+  const { width, scale, bytes, delta } = packed;
+  const quick = !delta && width > 0 && length >= unpackedMin ? unpacker() : undefined;
+  if (quick && width > 0) {
+    const out = isUnsigned ? newUnsigned(length) : newSigned(length);
+    const signed = new BigInt64Array(out.buffer, out.byteOffset, length);
+    quick.wides(viewOf(width, bytes, length), BigInt(scale) * BigInt(unit), BigInt.asIntN(64, base), signed);
+    return out;
+  }
+  const distances = unpackDistances(packed, 0, first, length);
+  return unit === 1 ? widen64(distances, base, isUnsigned) : widenUnits(distances, base, unit);
 };
 const spread8 = (from: Uint8Array, scale: number, base: number, to: Float64Array): void => {
   for (let i = 0; i < to.length; i++) to[i] = from[i]! * scale + base;

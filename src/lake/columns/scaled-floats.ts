@@ -60,13 +60,6 @@ const countUnits = (values: Float64Array, power: number, out: Float64Array): boo
   return true;
 };
 
-/** Units divided, in their place. */
-export const divide = (units: Float64Array, digits: number): Float64Array => {
-  const power = 10 ** digits;
-  for (let i = 0; i < units.length; i++) units[i] /= power;
-  return units;
-};
-
 /** The least number of units that is a float of at least `least`; of any finite or infinite number. */
 export const unitsFrom = (least: number, digits: number): bigint => {
   const power = 10 ** digits;

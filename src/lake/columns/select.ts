@@ -4,9 +4,9 @@
  *
  * Each kernel exists once for each kind of array, so that it sees one kind alone. 1,000,000 rows of a byte take 1.3 ms,
  * whatever part of them passes: without a branch on the outcome (with one 5 ms where half of them do). Codes and numbers
- * of all rows are compared 16 bytes at a time where the processor can (`simd.ts`).
+ * of all rows are compared 16 bytes at a time where the processor can (`wasm/selector.ts`).
  */
-import { selector } from './simd.ts';
+import { selector } from './wasm/selector.ts';
 
 /** Numbers of rows, in order; undefined: all of them. */
 export type Selection = Uint32Array | undefined;

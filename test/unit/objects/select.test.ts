@@ -1,7 +1,7 @@
 /** Rows found in stored codes: what a plain look at each of them finds, among all rows and among those of earlier tests. */
 import { describe, expect, test } from 'vitest';
 import { inCodeRange, inFloatRange, inWideRange, passingCodes, passingOf } from '../../../src/lake/columns/select.ts';
-import { selector } from '../../../src/lake/columns/simd.ts';
+import { selector } from '../../../src/lake/columns/wasm/selector.ts';
 import { type Random, randomOf, seedOf } from '../../support/random.ts';
 
 const arrays = [Uint8Array, Uint16Array, Uint32Array] as const;

@@ -10,25 +10,29 @@
  * Where there is no such WebAssembly (processors without SSE 4.1), `selector` gives undefined.
  */
 
-import type { CodeRange } from './select.ts';
+import type { CodeRange } from '../select.ts';
+import {
+  type WasmFunction,
+  type WasmMemory,
+  assembled,
+  at,
+  block,
+  constant,
+  get,
+  i32,
+  kinds,
+  local,
+  pageBytes,
+  set,
+  simd,
+} from './assembly.ts';
 
-/** What TypeScript's libraries for Node lack. */
-interface WasmEngine {
-  readonly validate: (bytes: Uint8Array) => boolean;
-  readonly Module: new (bytes: Uint8Array) => object;
-  readonly Instance: new (module: object) => { readonly exports: unknown };
-}
-interface Memory {
-  readonly buffer: ArrayBuffer;
-  readonly grow: (pages: number) => number;
-}
 /** Writes the numbers of rows that pass, from `first` on, at byte `out`; how many there are. */
 type Kernel = (rows: number, first: number, least: number, span: number, flip: number, out: number) => number;
-type Exports = { readonly memory: Memory } & { readonly [K in Kind]: Kernel };
+type Exports = { readonly memory: WasmMemory } & { readonly [K in Kind]: Kernel };
 /** The width of codes in bytes, and numbers, whose bounds are in memory. */
 type Width = 1 | 2 | 4;
-const kernels = ['codes1', 'codes2', 'codes4', 'floats', 'integers'] as const;
-type Kind = (typeof kernels)[number];
+type Kind = `codes${Width}` | 'floats' | 'integers';
 type Codes = Uint8Array | Uint16Array | Uint32Array;
 
 /**
@@ -42,15 +46,8 @@ const inAt = mostAt + 16;
 const chunkRows = 1 << 14;
 const outAt = inAt + chunkRows * 8;
 const slackBytes = 64;
-const pageBytes = 1 << 16;
 const pagesAtStart = 4;
 
-/** Instructions. */
-const local = { get: 0x20, set: 0x21, tee: 0x22 };
-const i32 = { const: 0x41, ltU: 0x49, popcnt: 0x69, add: 0x6a, sub: 0x6b, and: 0x71, or: 0x72, xor: 0x73, shl: 0x74 };
-const shrU = 0x76;
-const block = { loop: 0x03, if: 0x04, brIf: 0x0d, end: 0x0b, empty: 0x40 };
-const kinds = { i32: 0x7f, v128: 0x7b };
 const vector = {
   and: 0x4e,
   bits64: 0xc4,
@@ -72,26 +69,13 @@ const lanes: Readonly<
 };
 const comparisons = { floats: { atLeast: 0x4c, atMost: 0x4b }, integers: { atLeast: 0xdb, atMost: 0xda } };
 
-const unsigned = (n: number): number[] => (n < 0x80 ? [n] : [(n & 0x7f) | 0x80, ...unsigned(n >>> 7)]);
-const signed = (n: number): number[] => (n >= -64 && n < 64 ? [n & 0x7f] : [(n & 0x7f) | 0x80, ...signed(n >> 7)]);
-const get = (n: number): number[] => [local.get, n];
-const set = (n: number): number[] => [local.set, n];
-const constant = (n: number): number[] => [i32.const, ...signed(n)];
-const simd = (op: number): number[] => [0xfd, ...unsigned(op)];
-/** Of any alignment. */
-const at = (op: number, offset: number): number[] => [...simd(op), 0, ...unsigned(offset)];
-const section = (id: number, items: readonly (readonly number[])[]): number[] => {
-  const body = [...unsigned(items.length), ...items.flat()];
-  return [id, ...unsigned(body.length), ...body];
-};
-
 /** Parameters and locals of a kernel, by number. */
 const [rows, first, least, span, flip, out, i, from, bits, leasts, spans, start, group] = [
   0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
 ];
 /** The rows of the eight bits of `bits` above `shift`: their numbers in the group and its first, then `out` moves on. */
 const written = (shift: number): number[] => {
-  const eight = [...get(bits), ...(shift > 0 ? [...constant(shift), shrU] : []), ...constant(0xff), i32.and];
+  const eight = [...get(bits), ...(shift > 0 ? [...constant(shift), i32.shrU] : []), ...constant(0xff), i32.and];
   const numbered = (half: number, place: number): number[] => [
     ...get(out),
     ...get(group),
@@ -125,7 +109,7 @@ const numbersCompared = ({ atLeast, atMost }: { readonly atLeast: number; readon
     ...(pair > 0 ? [...constant(pair * 2), i32.shl, i32.or] : []),
   ]);
 /** `prepared` sets what rows are compared with, `compared` leaves the bits of `step` rows. */
-const kernel = (prepared: number[], compared: number[], { step, bytes }: Step): number[] => {
+const kernel = (name: Kind, prepared: number[], compared: number[], { step, bytes }: Step): WasmFunction => {
   const all = (1 << step) - 1;
   const code = [
     ...prepared,
@@ -140,42 +124,33 @@ const kernel = (prepared: number[], compared: number[], { step, bytes }: Step): 
     ...[...get(from), ...constant(step * bytes), i32.add, ...set(from)],
     ...[...get(i), ...constant(step), i32.add, ...set(i)],
     ...[...get(i), ...get(rows), i32.ltU, block.brIf, 0, block.end],
-    ...[...get(out), block.end],
+    ...get(out),
   ];
-  const locals = [2, 3, kinds.i32, 4, kinds.v128];
-  return [...unsigned(locals.length + code.length), ...locals, ...code];
+  const locals = [
+    { count: 3, kind: kinds.i32 },
+    { count: 4, kind: kinds.v128 },
+  ];
+  return { name, type: 0, locals, code };
 };
 /** Rows a step, and the bytes of each. */
 interface Step {
   readonly step: number;
   readonly bytes: number;
 }
-const codesKernel = (width: Width): number[] => {
+const codesKernel = (width: Width): WasmFunction => {
   const { splat } = lanes[width];
   const prepared = [...get(least), ...simd(splat), ...set(leasts), ...get(span), ...simd(splat), ...set(spans)];
-  return kernel(prepared, codesCompared(width), { step: width === 1 ? 16 : 8, bytes: width });
+  return kernel(`codes${width}`, prepared, codesCompared(width), { step: width === 1 ? 16 : 8, bytes: width });
 };
-const numbersKernel = (kind: keyof typeof comparisons): number[] => {
+const numbersKernel = (kind: keyof typeof comparisons): WasmFunction => {
   const bound = (place: number): number[] => [...constant(place), ...at(vector.load, 0)];
   const prepared = [...bound(leastAt), ...set(leasts), ...bound(mostAt), ...set(spans)];
-  return kernel(prepared, numbersCompared(comparisons[kind]), { step: 8, bytes: 8 });
+  return kernel(kind, prepared, numbersCompared(comparisons[kind]), { step: 8, bytes: 8 });
 };
-const exported = (name: string, kind: number, index: number): number[] => [
-  ...[name.length, ...Buffer.from(name)],
-  ...[kind, index],
+const functions = (): readonly WasmFunction[] => [
+  ...([1, 2, 4] as const).map(codesKernel),
+  ...(['floats', 'integers'] as const).map(numbersKernel),
 ];
-const moduleBytes = (): Uint8Array =>
-  Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [[0x60, 6, ...Array<number>(6).fill(kinds.i32), 1, kinds.i32]]),
-    ...section(
-      3,
-      kernels.map(() => [0]),
-    ),
-    ...section(5, [[0, pagesAtStart]]),
-    ...section(7, [exported('memory', 2, 0), ...kernels.map((name, k) => exported(name, 0, k))]),
-    ...section(10, [...([1, 2, 4] as const).map(codesKernel), ...(['floats', 'integers'] as const).map(numbersKernel)]),
-  ]);
 
 /** Numbers of the bits that are set in a byte, eight places for each. */
 const bitNumbers = (): Uint8Array => {
@@ -267,10 +242,9 @@ class Selector {
 }
 
 const made = (): Selector | undefined => {
-  const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WasmEngine };
-  const bytes = moduleBytes();
-  if (WebAssembly?.validate(bytes) !== true) return undefined;
-  return new Selector(new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports as Exports);
+  const types = [{ parameters: Array<number>(6).fill(kinds.i32), results: [kinds.i32] }];
+  const exports = assembled({ types, functions: functions(), pages: pagesAtStart });
+  return exports === undefined ? undefined : new Selector(exports as Exports);
 };
 
 let known: Selector | null | undefined;
