@@ -236,7 +236,7 @@ export const unpackDistances = (
 };
 /** Divided in their place. */
 const divided = (units: Float64Array, power: number): Float64Array => {
-  if (power !== 1) for (let i = 0; i < units.length; i++) units[i]! /= power;
+  if (power !== 1) for (let i = 0; i < units.length; i++) units[i] /= power;
   return units;
 };
 /**

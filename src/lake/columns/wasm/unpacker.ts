@@ -75,9 +75,9 @@ const [rows, scale, base, power, from, to, row] = [0, 1, 2, 3, 4, 5, 6];
 const loop = (body: readonly number[], step: number, width: number, size: number, [f, t, r] = [from, to, row]) => [
   ...[block.loop, block.empty],
   ...body,
-  ...[...get(f!), ...constant(step * width), i32.add, ...set(f!)],
-  ...[...get(t!), ...constant(step * size), i32.add, ...set(t!)],
-  ...[...get(r!), ...constant(step), i32.add, local.tee, r!],
+  ...[...get(f), ...constant(step * width), i32.add, ...set(f)],
+  ...[...get(t), ...constant(step * size), i32.add, ...set(t)],
+  ...[...get(r), ...constant(step), i32.add, local.tee, r],
   ...[...get(rows), i32.ltU, block.brIf, 0, block.end],
 ];
 const places = { count: 3, kind: kinds.i32 };
@@ -119,8 +119,8 @@ const floats = (width: Width, isDivided: boolean): WasmFunction => {
 const wides = (width: Width): WasmFunction => {
   const [factor, least, ...places64] = [1, 2, 3, 4, 5];
   const made = (k: number): number[] => [
-    ...[...get(places64[1]!), ...get(places64[0]!), ...atNumber(i64.load[width], inAt + k * width)],
-    ...[...get(factor!), i64.multiply, ...get(least!), i64.add, ...atNumber(i64.store, outAt + k * 8)],
+    ...[...get(places64[1]), ...get(places64[0]), ...atNumber(i64.load[width], inAt + k * width)],
+    ...[...get(factor), i64.multiply, ...get(least), i64.add, ...atNumber(i64.store, outAt + k * 8)],
   ];
   return {
     name: `wides${width}`,
@@ -159,16 +159,16 @@ const codes = (width: 1 | 2): WasmFunction => {
     type: 3,
     locals: [places, { count: 1, kind: kinds.v128 }],
     code: [
-      ...[...get(least!), ...simd(vector.splat32), ...set(bases!)],
+      ...[...get(least), ...simd(vector.splat32), ...set(bases)],
       ...loop(
         [
-          ...[...get(t!), ...get(f!), ...loaded, ...simd(vector.extend16)],
-          ...[...get(bases!), ...simd(vector.add32), ...at(vector.store, outAt)],
+          ...[...get(t), ...get(f), ...loaded, ...simd(vector.extend16)],
+          ...[...get(bases), ...simd(vector.add32), ...at(vector.store, outAt)],
         ],
         together,
         width,
         4,
-        [f!, t!, r!],
+        [f, t, r],
       ),
     ],
   };
