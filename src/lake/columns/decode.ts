@@ -31,6 +31,8 @@ export interface SegmentSource {
   readonly bytes: (s: Segment) => Uint8Array;
   readonly dictionary: (number: number) => Vector;
   readonly decoded: <T>(node: object, make: () => T, bytes: (value: T) => number) => T;
+  /** Whether `decoded` has what it keeps of a node at hand. */
+  readonly isKnown: (node: object) => boolean;
 }
 
 /** The rows of a column. */
@@ -244,22 +246,7 @@ const decodeNumberArray = (
   kind: number,
   source: SegmentSource,
 ): NumberArray => {
-  if (column.packed) {
-    const { packed } = column;
-    const bytes = bytesOf(packed.segment, source, rows * packed.width);
-    if (kind === numberKinds.float)
-      return unpackDistances(
-        { ...packed, bytes },
-        column.base as number,
-        packed.first,
-        rows,
-        10 ** (column.digits ?? 0),
-      );
-    return unpackWides({ ...packed, bytes }, column.base as bigint, packed.first, rows, {
-      unit: 10 ** (column.power ?? 0),
-      isUnsigned: kind === numberKinds.unsigned,
-    });
-  }
+  if (column.packed) return unpacked(column, bytesOf(column.packed.segment, source, rows * column.packed.width), rows);
   if (column.float32) {
     const bytes = bytesOf(column.segment, source, rows * 4);
     return Float64Array.from(new Float32Array(bytes.buffer, bytes.byteOffset, rows));
@@ -270,6 +257,21 @@ const decodeNumberArray = (
     : kind === numberKinds.signed
       ? new BigInt64Array(bytes.buffer, bytes.byteOffset, rows)
       : new BigUint64Array(bytes.buffer, bytes.byteOffset, rows);
+};
+
+/** Numbers of a packed column, of what is stored of them. */
+export const unpacked = (
+  { packed, base, digits = 0, power = 0, kind }: Extract<Column, { form: 'number' }>,
+  bytes: Uint8Array,
+  rows: number,
+): NumberArray => {
+  const own = { ...packed!, bytes };
+  return kind === numberKinds.float
+    ? unpackDistances(own, base as number, own.first, rows, 10 ** digits)
+    : unpackWides(own, base as bigint, own.first, rows, {
+        unit: 10 ** power,
+        isUnsigned: kind === numberKinds.unsigned,
+      });
 };
 
 /** What is kept of times as text are the few bytes that they are stored in. */

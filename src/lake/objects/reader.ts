@@ -33,6 +33,7 @@ import { type SegmentSource, decodeColumn, decodeTags, owned } from '../columns/
 import { type Layout, readLayout, readTypes, typeOfLayout } from '../columns/layout.ts';
 import type { StoredBlock } from '../columns/kept.ts';
 import { mayHold } from '../columns/membership.ts';
+import { pickRows, visitPicked } from '../columns/picked.ts';
 import { type SearchedText, mayContain, pairsOf } from '../columns/pairs.ts';
 import { type ColumnPruner, mayBeTrue, mayHoldAll } from '../columns/prune.ts';
 import type { Selection } from '../columns/select.ts';
@@ -415,6 +416,7 @@ export class ObjectReader {
         bytes: (s) => (s.length === 0 ? noBytes : this.checked(rawOf(s), s, place)),
         dictionary: (n) => this.dictionaries[n]!,
         decoded: (_, make) => make(),
+        isKnown: () => false,
       },
       hasStatistics: this.statistics,
       isCompressed: this.isCompressed,
@@ -429,6 +431,17 @@ export class ObjectReader {
         visitSegments(wanted, visitor);
       },
       (source) => decodeColumn(wanted, source),
+    );
+  }
+  /** Some rows of one of the parts. */
+  pickPart(block: number, part: Column, index: Uint32Array, projection?: Projection): MaybePromise<Vector> {
+    const wanted = projection ? projectColumn(part, projection) : part;
+    return this.readNodes(
+      block,
+      (visitor) => {
+        visitPicked(wanted, visitor);
+      },
+      (source) => pickRows(wanted, index, source),
     );
   }
   /** False only if the filters of the part's columns know that no row passes. */
@@ -626,7 +639,12 @@ export class ObjectReader {
     return then(ready, () =>
       then(this.readSegments(segments, entry.offset, place), (bytes) =>
         this.decode(place, () =>
-          make({ bytes: (s) => bytes.get(s)!, dictionary: (n) => this.dictionaries[n]!, decoded }),
+          make({
+            bytes: (s) => bytes.get(s)!,
+            dictionary: (n) => this.dictionaries[n]!,
+            decoded,
+            isKnown: (node) => kept.has(node),
+          }),
         ),
       ),
     );
@@ -683,6 +701,7 @@ export class ObjectReader {
                   throw new Error('nested');
                 },
                 decoded: (_, make) => make(),
+                isKnown: () => false,
               }),
             ) as BytesVector,
         );

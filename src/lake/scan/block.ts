@@ -3,9 +3,10 @@
  * answer needs are read when the filter has found rows in the part.
  */
 import { areTimeTexts } from '../../vectors/texts/times.ts';
-import { type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
+import { type RecordVector, type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
 import { takenApart } from '../columns/apart.ts';
 import type { ColumnCache } from '../columns/cache.ts';
+import { pickedShareMax } from '../columns/picked.ts';
 import type { Column } from '../columns/column.ts';
 import { type Projection, textsAlone } from '../columns/wanted.ts';
 import { type SearchedText, searchedTexts } from '../columns/pairs.ts';
@@ -43,14 +44,15 @@ interface WantedColumns {
   readonly projection: Projection | undefined;
   readonly textOnly?: boolean;
 }
-/** Rows of a part that are wanted. `index` absent: all of them. */
+/** Rows of a part that are wanted. `index` absent: all of them; `isPicked`: there are no others in `rows`. */
 interface Kept {
   readonly rows: Vector;
   readonly index?: KeptRows;
+  readonly isPicked?: boolean;
 }
 /** The rows that were kept, as a view of the block's or copied where they are few. */
-export const wantedRows = ({ rows, index }: Kept): Vector => {
-  if (!index) return rows;
+export const wantedRows = ({ rows, index, isPicked }: Kept): Vector => {
+  if (!index || isPicked) return rows;
   if (!(index instanceof Uint32Array)) return slice(rows, index.start, index.start + index.length);
   // Of a few rows nobody is to meet columns of all of them.
   return rows.form === 'record' && index.length * fewOf <= rows.length ? gather(rows, index) : take(rows, index);
@@ -168,6 +170,7 @@ export class BlockScanner {
       return woven(
         (await reader.tags(block))!,
         parts.map((p) => found.get(p)),
+        parts.map((p) => p.rows),
       );
     const [kept] = found.values();
     return wantedRows(kept);
@@ -349,8 +352,23 @@ export class BlockScanner {
   }
   private wanted(reader: ObjectReader, block: number, part: Column, index: KeptRows): MaybePromise<Kept> {
     const { bytesRead } = reader;
-    const rows = this.told(reader, bytesRead, this.rows(reader, block, part), false);
+    const own = { name: this.name, projection: this.projection };
+    if (this.isToPick(part, own, index)) {
+      const picked = this.told(reader, bytesRead, reader.pickPart(block, part, index, this.projection), false);
+      const kept = (rows: Vector): Kept => ({ rows, index, isPicked: true });
+      return picked instanceof Promise ? picked.then(kept) : kept(picked);
+    }
+    const rows = this.told(reader, bytesRead, this.named(reader, block, part, own), false);
     return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
+  }
+  /** Whether some rows are wanted of columns that are not all at hand. */
+  private isToPick(part: Column, { name }: WantedColumns, index: KeptRows): index is Uint32Array {
+    return (
+      part.form === 'record' &&
+      index instanceof Uint32Array &&
+      index.length <= part.rows * pickedShareMax &&
+      this.options.cache?.made(part, name) === undefined
+    );
   }
   /** The wanted columns: those that were looked at, with the others beside them. */
   private beside(
@@ -365,12 +383,18 @@ export class BlockScanner {
   ): MaybePromise<Kept> {
     if (!lacking || part.form !== 'record' || seen.form !== 'record') return this.wanted(reader, block, part, index);
     const { bytesRead } = reader;
-    const read = this.told(reader, bytesRead, this.named(reader, block, part, lacking), false);
+    const picks = this.isToPick(part, lacking, index) ? index : undefined;
+    const found = picks
+      ? reader.pickPart(block, part, picks, lacking.projection)
+      : this.named(reader, block, part, lacking);
+    const read = this.told(reader, bytesRead, found, false);
     const joined = (others: Vector): MaybePromise<Kept> => {
       if (others.form !== 'record') return this.wanted(reader, block, part, index);
-      const fields = new Map([...seen.fields, ...others.fields].map((f) => [f.name, f]));
+      const own = picks ? (gather(seen, picks) as RecordVector) : seen;
+      const fields = new Map([...own.fields, ...others.fields].map((f) => [f.name, f]));
       const wanted = part.fields.flatMap(({ name }) => (lacking.names.has(name) ? (fields.get(name) ?? []) : []));
-      return { rows: { form: 'record', length: seen.length, fields: wanted }, index };
+      const rows: Vector = { form: 'record', length: others.length, fields: wanted };
+      return picks ? { rows, index, isPicked: true } : { rows, index };
     };
     return read instanceof Promise ? read.then(joined) : joined(read);
   }
@@ -505,13 +529,17 @@ const mayBeBest = ({ min, max, nothing, other }: Zone, { greater, dropsNulls }: 
   other || (nothing && !dropsNulls) || (min <= max && (greater ? max >= floor : min <= floor));
 
 /** Rows of several parts in the order of the tags; parts that are absent are left out. */
-const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[]): Vector => {
+const woven = (
+  { tags, slots }: BlockTags,
+  parts: readonly (Kept | undefined)[],
+  partRows: readonly number[],
+): Vector => {
   if (parts.every((p) => p && !p.index))
     return { form: 'dynamic', length: tags.length, tags, slots, parts: parts.map((p) => p!.rows) };
   const found = parts.filter((p) => p !== undefined);
   const places = parts.map((p) => (p ? found.indexOf(p) : -1));
-  const runs = parts.map(runOf);
-  const masks = parts.map((p) => (p?.index instanceof Uint32Array ? maskOf(p.index, p.rows.length) : undefined));
+  const runs = parts.map((p, k) => runOf(p, partRows[k]));
+  const masks = parts.map((p, k) => (p?.index instanceof Uint32Array ? maskOf(p.index, partRows[k]) : undefined));
   const length = found.reduce((n, p) => n + (p.index ?? p.rows).length, 0);
   const outTags = new Uint32Array(length);
   const outSlots = new Uint32Array(length);
@@ -529,12 +557,12 @@ const woven = ({ tags, slots }: BlockTags, parts: readonly (Kept | undefined)[])
   return { form: 'dynamic', length, tags: outTags, slots: outSlots, parts: found.map(wantedRows) };
 };
 /** The rows of a part outside of which none is wanted. */
-const runOf = (part: Kept | undefined): { readonly start: number; readonly end: number } => {
+const runOf = (part: Kept | undefined, rows: number): { readonly start: number; readonly end: number } => {
   if (!part) return { start: 0, end: 0 };
-  const { rows, index } = part;
+  const { index } = part;
   return index && !(index instanceof Uint32Array)
     ? { start: index.start, end: index.start + index.length }
-    : { start: 0, end: rows.length };
+    : { start: 0, end: rows };
 };
 const maskOf = (index: Uint32Array, length: number): Uint8Array => {
   const mask = new Uint8Array(length);
