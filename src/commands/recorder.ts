@@ -282,9 +282,19 @@ export class Recorder {
       });
     };
     try {
-      const { whole } = request;
+      const { whole, begun, rejects, client, watch } = request;
       const reply = await workers.load({
-        ...request,
+        pool,
+        format,
+        form,
+        contentCodings,
+        rejects,
+        begun,
+        client,
+        watch,
+        get signal() {
+          return request.signal;
+        },
         body: this.bodies.tee(request.body, (one) => {
           body = one;
         }),

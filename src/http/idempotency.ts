@@ -18,6 +18,7 @@ import type {
   CommitNote,
   CommitTerms,
   Id,
+  Pool,
   PoolConfig,
   Retry,
   TipTerms,
@@ -30,39 +31,35 @@ import type { Call } from './route.ts';
 const keyCharactersMax = 255;
 const digest = (...parts: readonly string[]): string => hash('sha256', JSON.stringify(parts));
 
-/** A request that makes a commit on the branch that its parameters name. */
-type Asking = Pick<
-  Call<{ readonly pool: string; readonly branch: string }>,
-  'service' | 'request' | 'params' | 'who' | 'sent'
->;
+/** A request that makes a commit. */
+type Asking = Pick<Call, 'service' | 'request' | 'who' | 'sent'>;
+/** The branch on which it makes one. */
+interface OnBranch {
+  readonly pool: Pool;
+  readonly branch: string;
+}
 /**
  * The commit that a request makes, or made when it came before. `make` is called when it makes one; the note with the
  * terms is to be asked for once the body was read. `discard`: reads what is left of a body, where the handler has not
  * read it.
  */
 export const commitOnce = async (
-  call: Asking,
+  { service: { lake, underWay }, request: asked, who, sent }: Asking,
+  { pool: target, branch }: OnBranch,
   note: CommitNote,
   make: (terms: () => Promise<CommitNote>) => Promise<Id>,
   discard?: () => Promise<void>,
 ): Promise<Id> => {
-  const {
-    service: { lake, underWay },
-    request: { method, originalUrl, headers },
-    params,
-    who,
-    sent,
-  } = call;
+  const { method, originalUrl, headers } = asked;
   const ifTip = tipsOf(headers);
-  const by = standing(who, lake.pool(params.pool).config);
+  const by = standing(who, target.config);
   const key = keyOf(headers);
   if (key === undefined) {
     // So that nobody sends a long body for nothing; it is checked again when the commit is made.
-    if (ifTip) checkTip(ifTip, lake.pool(params.pool).branch(params.branch).commit);
-    return make(async () => withTerms(note, { ...(ifTip && { ifTip }), ...by }));
+    if (ifTip) checkTip(ifTip, target.branch(branch).commit);
+    return make(async () => withTerms(note, ifTip ? { ifTip, ...by } : by));
   }
-  const pool = lake.pool(params.pool).config.id;
-  const keyDigest = digest(pool, who?.name ?? '', key);
+  const keyDigest = digest(target.config.id, who?.name ?? '', key);
   const request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));
   const body = async (): Promise<string> => {
     await discard?.();
@@ -155,7 +152,7 @@ export const commitKeyedOnce = async (
  * of its own, made of the request's, so that all of them are known again.
  */
 export const transactOnce = async (
-  { service: { lake, underWay }, request: { method, originalUrl, headers }, who, sent }: Omit<Asking, 'params'>,
+  { service: { lake, underWay }, request: { method, originalUrl, headers }, who, sent }: Asking,
   count: number,
   make: (retryOf: (index: number) => Retry | undefined) => Promise<TransactionResult>,
 ): Promise<TransactionResult | { readonly before: readonly Id[] }> => {

@@ -6,10 +6,10 @@ import { LakeError } from '../errors.ts';
 import type { BodyForm, UpsertForm } from '../formats/format.types.ts';
 import type { ContentCoding } from '../formats/codings/encoding.ts';
 import type { InputName } from '../formats/formats.ts';
-import type { CommitNote, CommitResult as Made, Id, Pool } from '../lake/lake.types.ts';
-import type { LoadOutcome, LoadReply } from '../workers/pool.types.ts';
-import { loadBody } from './bodies/body.ts';
-import { paceOf } from './connections/pace.ts';
+import type { CommitNote, CommitResult as Made, Id, Pool, PoolConfig } from '../lake/lake.types.ts';
+import type { LoadOutcome, LoadReply, LoadRequest } from '../workers/pool.types.ts';
+import { type LoadBody, loadBody } from './bodies/body.ts';
+import { type Pace, paceOf } from './connections/pace.ts';
 import { checkProtection } from '../lake/commits/tip-check.ts';
 import { standing } from './access/roles.ts';
 import { commitOnce } from './idempotency.ts';
@@ -28,9 +28,9 @@ export interface WantedLoad {
   readonly contentCodings: readonly ContentCoding[];
   readonly note: CommitNote;
   /** Takes the records that `form` says are skipped, in a commit of their own. */
-  readonly rejects?: Pool;
+  readonly rejects?: Pool | undefined;
   /** Its records replace those of the same identity. */
-  readonly upsert?: UpsertForm;
+  readonly upsert?: UpsertForm | undefined;
 }
 /** What became of it; `outcome` is absent where the commit had been made before. */
 export interface LoadDone {
@@ -45,7 +45,7 @@ export interface LoadDone {
  * what the commit is refused for
  */
 export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<LoadDone> => {
-  const { service, request, who, sent } = call;
+  const { service } = call;
   const { pool, branch, note, rejects, upsert } = wanted;
   const { run, read, discard } = beginLoad(call, wanted);
   let done: Pick<LoadDone, 'outcome' | 'rejected'> = {};
@@ -70,15 +70,8 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
     };
     return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));
   };
-  const about = {
-    service,
-    request,
-    ...(who && { who }),
-    ...(sent && { sent }),
-    params: { pool: `0x${pool.config.id}`, branch },
-  };
   try {
-    const commit = await commitOnce(about, note, make, discard);
+    const commit = await commitOnce(call, { pool, branch }, note, make, discard);
     run.committed(commit);
     return { commit, ...done };
   } catch (error) {
@@ -135,10 +128,8 @@ interface LoadBegun {
   readonly read: () => Promise<LoadReply>;
   readonly discard: () => Promise<void>;
 }
-const beginLoad = (
-  call: LoadCall,
-  { pool, branch, format, form = {}, contentCodings, rejects, upsert }: WantedLoad,
-): LoadBegun => {
+const beginLoad = (call: LoadCall, wanted: WantedLoad): LoadBegun => {
+  const { pool, branch, rejects } = wanted;
   const { service, request, who, sent, id } = call;
   // Before anybody sends a long body for nothing; the pool's job looks again.
   checkProtection(pool.branch(branch), 'load', standing(who, pool.config));
@@ -156,7 +147,7 @@ const beginLoad = (
     },
   });
   service.tracing?.note(request, { load: run });
-  const { discard, ...body } = loadBody(request.raw, {
+  const body = loadBody(request.raw, {
     idleMsMax: service.config.bodyIdleMsMax,
     pace,
     held: service.loadBodies,
@@ -167,21 +158,53 @@ const beginLoad = (
     },
   });
   const read = (): Promise<LoadReply> =>
-    service.workers.load({
-      pool: pool.config,
-      format,
-      contentCodings,
-      form: upsert ? { ...form, upsert } : form,
-      ...(rejects && { rejects: { pool: rejects.config, ms: Date.now(), branch } }),
-      ...body,
-      watch: run.watch,
-      client: pace,
-      get signal() {
-        return run.signal;
-      },
-    });
-  return { run, read, discard };
+    service.workers.load(
+      new AskedLoad({ run, body, pace }, wanted, rejects && { pool: rejects.config, ms: Date.now(), branch }),
+    );
+  return { run, read, discard: () => body.discard() };
 };
+/** A load as the workers are asked for it. What few of them need is made for those who ask. */
+class AskedLoad implements LoadRequest {
+  readonly pool: PoolConfig;
+  readonly format: WantedLoad['format'];
+  readonly contentCodings: WantedLoad['contentCodings'];
+  readonly form: BodyForm | undefined;
+  readonly rejects: LoadRequest['rejects'];
+  readonly client: Pace;
+  private readonly run: LoadRun;
+  private readonly source: LoadBody;
+
+  constructor(
+    { run, body, pace }: { readonly run: LoadRun; readonly body: LoadBody; readonly pace: Pace },
+    { pool, format, contentCodings, form, upsert }: WantedLoad,
+    rejects: LoadRequest['rejects'],
+  ) {
+    this.pool = pool.config;
+    this.format = format;
+    this.contentCodings = contentCodings;
+    this.form = upsert ? { ...form, upsert } : form;
+    this.rejects = rejects;
+    this.client = pace;
+    this.run = run;
+    this.source = body;
+  }
+
+  get watch(): LoadRun['watch'] {
+    return this.run.watch;
+  }
+  get body(): LoadRequest['body'] {
+    return this.source.body;
+  }
+  get whole(): LoadRequest['whole'] {
+    return this.source.whole;
+  }
+  get begun(): LoadRequest['begun'] {
+    return this.source.begun;
+  }
+  get signal(): AbortSignal {
+    return this.run.signal;
+  }
+}
 
 /** The commit; a trace is told when it was made. */
 export const made = ({ service, request }: Pick<Call, 'service' | 'request'>, { commit, marks }: Made): Id => {

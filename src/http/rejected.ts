@@ -43,7 +43,7 @@ export const rejectsOf = (
  */
 export const commitRejected = async (
   { service: { lake }, who }: Pick<Call, 'service' | 'who'>,
-  { rejected = [], taken }: LoadReply,
+  outcome: LoadReply,
   {
     into,
     pool,
@@ -51,11 +51,12 @@ export const commitRejected = async (
     noted: { author, terms },
   }: { readonly into: Pool; readonly pool: Pool; readonly branch: string; readonly noted: CommitNote },
 ): Promise<Id | undefined> => {
+  const { rejected = [] } = outcome;
   if (rejected.length === 0) return undefined;
   if (terms?.ifTip) checkTip(terms.ifTip, pool.branch(branch).commit);
   const retry = terms?.retry && rejectedRetry(terms.retry);
   const before = retry && lake.retried(retry.key);
-  const made = await taken(async () =>
+  const made = await outcome.taken(async () =>
     before
       ? undefined
       : into.load(rejectedBranch, rejected, {

@@ -42,8 +42,15 @@ abstract class Run {
   readonly startedAt = performance.now();
   /** Of `performance.now()`; 0 while it runs. */
   endedAt = 0;
-  /** One of the same id that began before and runs on. */
+  /** One of the same id and owner that began before and runs on. */
   older: this | undefined;
+  /** The newest of the same id of another owner: a list that begins with the id's first owner. */
+  ofOther: this | undefined;
+  /** Those that ended before and behind it, among those that are known for a while. */
+  endedBefore: this | undefined;
+  endedNext: this | undefined;
+  /** It is among them. */
+  isKept = false;
   /** Gone when it has ended, all three: they hold the request, and what ended is known for a while. */
   private whenLeft: Begun['whenLeft'] | undefined;
   private stopped: Begun['stopped'];
@@ -240,11 +247,42 @@ export interface Asker {
   readonly seesAll: boolean;
 }
 
+/** Runs that ended, oldest first; one can go from anywhere. */
+class EndedRuns<R extends Run> {
+  size = 0;
+  private first: R | undefined;
+  private last: R | undefined;
+
+  get oldest(): R | undefined {
+    return this.first;
+  }
+  add(run: R): void {
+    run.isKept = true;
+    run.endedBefore = this.last;
+    if (this.last) this.last.endedNext = run;
+    else this.first = run;
+    this.last = run;
+    this.size++;
+  }
+  /** Whether it was there. */
+  delete(run: R): boolean {
+    if (!run.isKept) return false;
+    const { endedBefore: before, endedNext: next } = run;
+    if (before) before.endedNext = next;
+    else this.first = next;
+    if (next) next.endedBefore = before;
+    else this.last = before;
+    run.endedBefore = run.endedNext = undefined;
+    run.isKept = false;
+    this.size--;
+    return true;
+  }
+}
+
 class KnownRuns<R extends Run> {
-  /** The newest of each id and owner: what others call theirs hides nothing. */
-  private readonly newest = new Map<string, Map<string | undefined, R>>();
-  /** Oldest first. */
-  private readonly ended = new Set<R>();
+  /** The newest of each id, of its first owner; those of others behind it: what others call theirs hides nothing. */
+  private readonly newest = new Map<string, R>();
+  private readonly ended = new EndedRuns<R>();
   private readonly keepMs: number;
   private readonly charsOf: (run: R) => number;
   /** Told of each that nobody can ask for any more. */
@@ -264,7 +302,7 @@ class KnownRuns<R extends Run> {
 
   add(run: R): R {
     const before = this.newestAs(run);
-    this.setNewest(run);
+    this.put(run, before);
     if (!before) return run;
     if (before.endedAt > 0) this.forget(before);
     run.older = before.endedAt > 0 ? before.older : before;
@@ -287,11 +325,10 @@ class KnownRuns<R extends Run> {
 
   /** The newest of an id that is the asker's own, else the newest that they may know of. */
   find(id: string, { name, seesAll }: Asker): R | undefined {
-    const owners = this.newest.get(id);
-    const own = owners && this.known(owners.get(name));
-    if (own || !owners || !seesAll) return own;
+    const own = this.known(this.newestOf(id, name));
+    if (own || !seesAll) return own;
     let found: R | undefined;
-    for (const newest of owners.values()) {
+    for (const newest of this.ofId(id)) {
       const run = this.known(newest);
       if (run && (!found || run.startedAt > found.startedAt)) found = run;
     }
@@ -299,29 +336,43 @@ class KnownRuns<R extends Run> {
   }
   /** All that run. */
   *all(): Generator<R> {
-    for (const owners of this.newest.values()) for (const newest of owners.values()) yield* runningOf(newest);
+    for (const id of this.newest.keys()) for (const newest of this.ofId(id)) yield* runningOf(newest);
   }
   /** All of an id that run: the asker's own, else those that they may know of. */
   runningOf(id: string, { name, seesAll }: Asker): readonly R[] {
-    const owners = this.newest.get(id);
-    const own = [...runningOf(owners?.get(name))];
-    return own.length > 0 || !owners || !seesAll
-      ? own
-      : [...owners.values()].flatMap((newest) => [...runningOf(newest)]);
+    const own = [...runningOf(this.newestOf(id, name))];
+    return own.length > 0 || !seesAll ? own : [...this.ofId(id)].flatMap((newest) => [...runningOf(newest)]);
   }
 
   close(): void {
     clearInterval(this.sweeping);
   }
 
-  private newestAs({ id, owner }: R): R | undefined {
-    return this.newest.get(id)?.get(owner);
+  /** The newest of an id, one for each owner. */
+  private *ofId(id: string): Generator<R> {
+    for (let run = this.newest.get(id); run; run = run.ofOther) yield run;
   }
-  private setNewest(run: R): void {
-    const { id, owner } = run;
-    const owners = this.newest.get(id);
-    if (owners) owners.set(owner, run);
-    else this.newest.set(id, new Map([[owner, run]]));
+  private newestOf(id: string, owner: string | undefined): R | undefined {
+    let run = this.newest.get(id);
+    while (run && run.owner !== owner) run = run.ofOther;
+    return run;
+  }
+  private newestAs({ id, owner }: R): R | undefined {
+    return this.newestOf(id, owner);
+  }
+  /** Puts it where `before` is, or behind the other owners; undefined in place of it: `before` goes. */
+  private put(run: R | undefined, before: R | undefined): void {
+    const { id } = (run ?? before)!;
+    const next = before?.ofOther;
+    if (run) run.ofOther = next;
+    const first = this.newest.get(id);
+    let prior: R | undefined;
+    for (let at = first; at && at !== before; at = at.ofOther) prior = at;
+    if (before) before.ofOther = undefined;
+    const now = run ?? next;
+    if (prior) prior.ofOther = now;
+    else if (now) this.newest.set(id, now);
+    else this.newest.delete(id);
   }
   private known(newest: R | undefined): R | undefined {
     let run = newest;
@@ -332,18 +383,11 @@ class KnownRuns<R extends Run> {
     return run.endedAt > 0 && performance.now() - run.endedAt > this.keepMs;
   }
   private sweep(): void {
-    for (const run of this.ended) {
+    for (let run = this.ended.oldest; run; run = this.ended.oldest) {
       if (this.ended.size <= endedMax && this.endedChars <= endedCharsMax && !this.isOver(run)) return;
       this.forget(run);
-      if (this.newestAs(run) !== run) continue;
-      if (run.older) this.setNewest(run.older);
-      else this.remove(run);
+      if (this.newestAs(run) === run) this.put(run.older, run);
     }
-  }
-  private remove({ id, owner }: R): void {
-    const owners = this.newest.get(id);
-    owners?.delete(owner);
-    if (owners?.size === 0) this.newest.delete(id);
   }
   private forget(run: R): void {
     if (this.ended.delete(run)) this.endedChars -= this.charsOf(run);

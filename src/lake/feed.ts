@@ -71,20 +71,25 @@ export class Feed {
       this.oldest--;
     this.stale = keys.slice(0, from);
   }
-  /** A new event and the rows that keep it: to be called when nothing can refuse the change any more. */
-  make(draft: Omit<LakeEvent, 'id'>): { readonly event: LakeEvent; readonly changes: readonly Change[] } {
+  /**
+   * A new event of a pool, which `draft` makes of its number; the rows that keep it go to `changes`. To be called when
+   * nothing can refuse the change any more.
+   */
+  make(poolId: Id, changes: Change[], draft: (id: number) => LakeEvent): LakeEvent {
     const last = this.counters.event;
     const id = this.draws?.eventId?.(last) ?? last + 1;
     this.counters.event = id;
     this.drawn.push({ id });
-    this.drew?.(draft.poolId, { what: 'event', id });
-    const event = { id, ...draft };
-    const changes: Change[] = [{ table: 'events', key: eventKey(id), payload: encodeEvent(event) }];
+    this.drew?.(poolId, { what: 'event', id });
+    const event = draft(id);
+    changes.push({ table: 'events', key: eventKey(id), payload: encodeEvent(event) });
     for (let left = removedAtOnce; left > 0 && this.oldest <= id - this.keptMax; left--)
       changes.push({ table: 'events', key: eventKey(this.oldest++) });
-    for (const key of this.stale.slice(0, removedAtOnce)) changes.push({ table: 'events', key });
-    if (this.stale.length > 0) this.stale = this.stale.slice(removedAtOnce);
-    return { event, changes };
+    if (this.stale.length > 0) {
+      for (const key of this.stale.slice(0, removedAtOnce)) changes.push({ table: 'events', key });
+      this.stale = this.stale.slice(removedAtOnce);
+    }
+    return event;
   }
   /** Makes what a transaction is to write, with the numbers that it draws; what throws has drawn none. */
   drawing<T>(make: () => T): T {
@@ -123,9 +128,10 @@ export class Feed {
     await this.tables.write(
       () =>
         this.drawing(() => {
-          const { event, changes } = this.make(draft);
-          events.push(event);
-          return [...rows, ...changes, this.countersRow()];
+          const changes = [...rows];
+          events.push(this.make(draft.poolId, changes, (id) => ({ id, ...draft })));
+          changes.push(this.countersRow());
+          return changes;
         }),
       check,
       options,

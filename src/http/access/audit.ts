@@ -40,10 +40,12 @@ export interface AuditEntry {
   readonly version?: string;
 }
 
-const commits = new WeakMap<FastifyReply, string>();
+/** Of requests that the log tells of, and what they made. */
+const commits = new WeakMap<FastifyReply, { made: string | undefined }>();
 /** Notes the commit that a request made. */
 export const noteCommit = (reply: FastifyReply, commit: string): void => {
-  commits.set(reply, commit);
+  const noted = commits.get(reply);
+  if (noted) noted.made = commit;
 };
 
 /** Refusals that an error says by itself. */
@@ -106,6 +108,7 @@ export class AuditTrail {
     this.row = row;
     this.request = request;
     this.reply = reply;
+    commits.set(reply, { made: undefined });
     this.target = row.writes ? targetOf(lake, request.params as PathParams) : {};
   }
 
@@ -152,7 +155,7 @@ export class AuditTrail {
     const lacks = refusalOf(failure);
     if (lacks) this.refused({ lacks });
     const status = failure === undefined ? this.reply.statusCode : errorAnswer(failure).status;
-    const commit = commits.get(this.reply);
+    const commit = commits.get(this.reply)?.made;
     this.tellChanges(status);
     for (const refusal of this.refusals.values())
       this.tell(status, { refused: refusal.lacks, ...(refusal.pool !== undefined && { pool: `0x${refusal.pool}` }) });

@@ -148,37 +148,58 @@ const stalling = (idleMsMax: number, fail: (error: LakeError) => void): NodeJS.T
   }, idleMsMax);
 const clientLeft = (): LakeError => new LakeError('load-cancelled', { reason: 'the client went away' });
 
+/** What a body of a load is read with. `told`: hears how many bytes have come. */
+interface LoadTerms extends BodyTerms {
+  readonly held: HeldBodies;
+  readonly told: (bytes: number) => void;
+  readonly run: BodyWaiter;
+}
+/** The body of a load. */
+export const loadBody = (raw: IncomingMessage, terms: LoadTerms): LoadBody => new BodyOfLoad(raw, terms);
 /**
- * The body of a load: `whole` reads one that is known to be small; others are begun before they take a place among the
- * tasks. `told`: hears how many bytes have come.
+ * `whole` reads one that is known to be small; others are begun before they take a place among the tasks. `discard`:
+ * reads what nobody has read, and throws it away.
  */
-export const loadBody = (
-  raw: IncomingMessage,
-  {
-    held,
-    told,
-    run,
-    ...terms
-  }: BodyTerms & { readonly held: HeldBodies; readonly told: (bytes: number) => void; readonly run: BodyWaiter },
-): LoadBody => {
-  const incoming = new IncomingBody(raw, terms);
-  const body = incoming.chunks();
-  const waiting = async (read: () => Promise<void>): Promise<void> => {
-    run.unblock = incoming.give;
+export interface LoadBody extends Pick<LoadRequest, 'body' | 'whole' | 'begun'> {
+  discard(): Promise<void>;
+}
+class BodyOfLoad implements LoadBody {
+  readonly whole: LoadBody['whole'];
+  readonly begun: LoadBody['begun'];
+  private readonly raw: IncomingMessage;
+  private readonly terms: LoadTerms;
+  private readonly run: BodyWaiter;
+  private incoming: IncomingBody | undefined;
+
+  constructor(raw: IncomingMessage, terms: LoadTerms) {
+    this.raw = raw;
+    this.terms = terms;
+    this.run = terms.run;
+    const isSmall = Number(raw.headers['content-length']) <= smallBodyBytesMax;
+    this.whole = isSmall ? () => collected(raw, terms, { waiter: terms.run }) : undefined;
+    this.begun = isSmall
+      ? undefined
+      : () => this.waiting((pieces) => pieces.begin(beginningBytes, terms.held, terms.told));
+  }
+
+  get body(): LoadBody['body'] {
+    return this.pieces.chunks();
+  }
+  discard(): Promise<void> {
+    return this.waiting((pieces) => pieces.discard());
+  }
+  private get pieces(): IncomingBody {
+    return (this.incoming ??= new IncomingBody(this.raw, this.terms));
+  }
+  private async waiting(read: (pieces: IncomingBody) => Promise<void>): Promise<void> {
+    const { pieces } = this;
+    this.run.unblock = pieces.give;
     try {
-      await read();
+      await read(pieces);
     } finally {
-      run.unblock = undefined;
+      this.run.unblock = undefined;
     }
-  };
-  const discard = (): Promise<void> => waiting(() => incoming.discard());
-  if (Number(raw.headers['content-length']) <= smallBodyBytesMax)
-    return { body, whole: () => collected(raw, terms, { waiter: run }), discard };
-  return { body, begun: () => waiting(() => incoming.begin(beginningBytes, held, told)), discard };
-};
-/** `discard`: reads what nobody has read, and throws it away. */
-interface LoadBody extends Pick<LoadRequest, 'body' | 'whole' | 'begun'> {
-  readonly discard: () => Promise<void>;
+  }
 }
 /** Of a body that is long, or of unknown length, so much comes before it takes a place. */
 const beginningBytes = 64 << 10;
@@ -193,12 +214,35 @@ interface BodyWaiter {
  */
 const collected = (
   raw: IncomingMessage,
-  { idleMsMax, pace, sent }: BodyTerms,
+  terms: BodyTerms,
   { waiter, room }: { readonly waiter?: BodyWaiter; readonly room?: HeldBodies } = {},
+): Promise<Uint8Array> => {
+  // Most small bodies came with their heads: nothing is to be waited for, nor held.
+  const there = room ? undefined : arrived(raw);
+  if (!there) return awaited(raw, terms, { waiter, room });
+  terms.sent?.update(there);
+  terms.pace.went(there.length);
+  return Promise.resolve(there);
+};
+/** All bytes of a body, where they have come; undefined for others, and for what is empty. */
+const arrived = (raw: IncomingMessage): Uint8Array | undefined => {
+  const { readableLength: length, headers } = raw;
+  // Of HTTP/1 nothing follows behind its length.
+  if (length === 0 || length !== Number(headers['content-length']) || raw.httpVersionMajor !== 1) return undefined;
+  const bytes = raw.read(length) as Uint8Array | null;
+  // What is left to come is its end.
+  raw.resume();
+  return bytes ?? undefined;
+};
+/** The same for a body that is still on its way, or empty. */
+const awaited = (
+  raw: IncomingMessage,
+  { idleMsMax, pace, sent }: BodyTerms,
+  { waiter, room }: { readonly waiter?: BodyWaiter | undefined; readonly room?: HeldBodies | undefined },
 ): Promise<Uint8Array> =>
   new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = [];
-    // Most bodies are here with their heads: a timer is for those that are not.
+    // Most bodies that are short are here soon: a timer is for those that are not.
     let timer: NodeJS.Timeout | undefined;
     const stop = (): void => {
       clearImmediate(late);

@@ -119,16 +119,23 @@ export const loopback = (name: string): boolean =>
 /** Refuses a Host that is no name of this machine. @throws host-foreign */
 export const checkHost = (rules: OriginRules, host: string | undefined): void => {
   if (!host || rules.guarded) return;
+  let check = hostChecks.get(rules);
+  if (!check) hostChecks.set(rules, (check = remembered((text) => allowedHost(rules, text))));
+  check(host);
+};
+/** What was found out about hosts: most clients name the same. */
+const hostChecks = new WeakMap<OriginRules, (host: string) => true>();
+const allowedHost = (rules: OriginRules, host: string): true => {
   const name = hostName(host);
   const isOurs = rules.hosts.some((own) => own !== '0.0.0.0' && own !== '::' && own.toLowerCase() === name);
-  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || isOurs) return;
-  if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return;
+  if (loopback(name) || (rules.insecure && isIP(name) !== 0) || isOurs) return true;
+  if (listed(rules, `http://${host}`) || listed(rules, `https://${host}`)) return true;
   if (
     rules.origins.some(
       (pattern) => /^https?:\/\//i.test(pattern) && hostName(pattern.replace(/^https?:\/\//i, '')) === name,
     )
   )
-    return;
+    return true;
   throw new LakeError('host-foreign', { host });
 };
 

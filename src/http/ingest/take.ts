@@ -141,7 +141,7 @@ class BodyLoads {
     // Before its body was read nobody knows of a load that could be cancelled.
     const run = { unblock: undefined };
     const { body, whole, begun } = loadBody(request.raw, { idleMsMax, pace, held, run, sent, told });
-    return { body, ...(whole && { whole }), ...(begun && { begun }), client: pace };
+    return { body, whole, begun, client: pace };
   }
 
   /**

@@ -197,7 +197,7 @@ export const branchRoutes: readonly Route[] = [
           previewValue(await target.previewRewrite(params.branch, prepared, tipTerms(request.headers))),
           response,
         );
-      const commit = await commitOnce(call, note, async (terms) =>
+      const commit = await commitOnce(call, { pool: target, branch: params.branch }, note, async (terms) =>
         made(
           call,
           where === ''
@@ -251,7 +251,7 @@ export const branchRoutes: readonly Route[] = [
           previewValue(await target.previewRewrite(params.branch, prepared, tipTerms(request.headers))),
           response,
         );
-      const commit = await commitOnce(call, note, async (terms) =>
+      const commit = await commitOnce(call, { pool: target, branch: params.branch }, note, async (terms) =>
         made(call, await target.update(params.branch, prepared, await terms())),
       );
       return sendCommit(reply, commit, response);
@@ -285,7 +285,7 @@ export const branchRoutes: readonly Route[] = [
       const ids = ((await call.body()).object_ids ?? []).map(idOf);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
-      const commit = await commitOnce(call, note, async (terms) =>
+      const commit = await commitOnce(call, { pool: target, branch: params.branch }, note, async (terms) =>
         made(
           call,
           await target.compact(params.branch, ids, service.workers.prepareCompact(ids), await terms(), { vectors }),

@@ -73,7 +73,7 @@ const combined = async (call: Call<Place, Asked, Settled>, pool: Pool, combinati
     const preview = await pool.previewCombined(combination, { ...tipTerms(request.headers), ...page, prepare });
     return sendValue(reply, previewValue(preview, page.offset), response);
   }
-  const commit = await commitOnce(call, note, async (terms) =>
+  const commit = await commitOnce(call, { pool, branch: call.params.branch }, note, async (terms) =>
     made(call, await pool.combine(combination, withoutMeta(await terms()), prepare)),
   );
   return sendCommit(reply, commit, response);

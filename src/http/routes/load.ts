@@ -28,6 +28,7 @@ import { loadPreviewValue, stagedValue } from '../bodies/records.ts';
 import { previewLoad, previewRequest } from '../preview.ts';
 import { sendValue } from '../reply.ts';
 import { CommitResult, LoadPreview, Staged } from '../schemas.ts';
+import { remembered } from '../known.ts';
 import { rejectsOf } from '../rejected.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { commitErrors, dataErrors, readErrors } from '../route-errors.ts';
@@ -153,7 +154,7 @@ export const loadRoutes: readonly Route[] = [
     ],
     handler: async (call) => {
       const { service, request, reply, params, query, response } = call;
-      const { errors, ...read } = bodyOf(call);
+      const { format, form, errors, contentCodings } = bodyOf(call);
       const note = commitNote(request.headers);
       const target = service.lake.pool(params.pool);
       target.branch(params.branch);
@@ -166,18 +167,13 @@ export const loadRoutes: readonly Route[] = [
       if (boolParameter('dryrun', query.dryrun)) {
         if (isStaged) throw new LakeError('preview-terms', { what: 'stage=T' });
         const into = { pool: target, branch: params.branch };
-        return sendValue(reply, loadPreviewValue(await previewLoad(call, into, { ...read, isCut })), response);
+        const read = { format, form, contentCodings, isCut };
+        return sendValue(reply, loadPreviewValue(await previewLoad(call, into, read)), response);
       }
       if (isCut) throw new LakeError('preview-cut');
       if (isStaged) checkStaged(request.headers, query.rejected);
-      const wanted: WantedLoad = {
-        pool: target,
-        branch: params.branch,
-        ...read,
-        ...(rejects && { rejects }),
-        ...(upsert && { upsert }),
-        note,
-      };
+      const { branch } = params;
+      const wanted: WantedLoad = { pool: target, branch, format, form, contentCodings, rejects, upsert, note };
       if (isStaged) return sendValue(reply, stagedValue(await stageRequest(call, wanted)), response);
       const { commit, outcome, rejected } = await loadRequest(call, wanted);
       const { warnings = [], isOneArray, records = 0, faults } = outcome ?? {};
@@ -217,10 +213,22 @@ const bodyOf = ({
   request,
   query,
   contentType,
-}: Pick<Call<unknown, Static<typeof formQuery>>, 'request' | 'query' | 'contentType'>): Pick<
-  WantedLoad,
-  'contentCodings'
-> & { readonly format: FormatName | 'auto'; readonly form: BodyForm; readonly errors: FaultRule | undefined } => {
+}: Pick<Call<unknown, Static<typeof formQuery>>, 'request' | 'query' | 'contentType'>): BodySaid => {
+  const isPlain = !request.originalUrl.includes('?') && request.headers['content-encoding'] === undefined;
+  return isPlain && contentType !== undefined ? plainBodyOf(contentType) : bodyWith(contentType, request, query);
+};
+interface BodySaid extends Pick<WantedLoad, 'contentCodings'> {
+  readonly format: FormatName | 'auto';
+  readonly form: BodyForm;
+  readonly errors: FaultRule | undefined;
+}
+/** Of a request that says nothing but its type, which is the same for most. */
+const plainBodyOf = remembered((contentType) => bodyWith(contentType, { headers: {} }, {}));
+const bodyWith = (
+  contentType: string | undefined,
+  request: { readonly headers: IncomingHttpHeaders },
+  query: Static<typeof formQuery>,
+): BodySaid => {
   const format = dataFormat(contentType);
   const charset = requestCharset(contentType, format);
   const csvDelimiter = delimiterParameter(query['csv.delim']);

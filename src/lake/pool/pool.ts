@@ -25,6 +25,7 @@ import type {
   GraphPage,
   Id,
   JobMarks,
+  LakeEvent,
   ObjectFiles,
   ObjectMeta,
   ObjectSums,
@@ -212,7 +213,7 @@ export class PoolFace implements Pool {
     try {
       return await this.commit(
         { kind: 'load', branch, objects: objects.map((o) => o.id) },
-        { ...nothing, note, objects },
+        { note, objects, candidates: [] },
       );
     } catch (error) {
       await this.removeUncommitted(objects, error);
@@ -475,15 +476,16 @@ export class PoolFace implements Pool {
 
   /** Puts files of objects where they must be before a commit names them; undefined: there is none to wait for. */
   objectsMade(objects: readonly ObjectMeta[]): Promise<void> | undefined {
+    if (objects.every(({ inline }) => inline)) return undefined;
     const files = objects.filter((object) => !object.inline);
-    return files.length > 0 ? this.host.objectsMade?.(files.map((object) => object.id)) : undefined;
+    return this.host.objectsMade?.(files.map((object) => object.id));
   }
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
     // A job without files is in the queue when the call returns: who closes the lake next has it settled.
     const made = this.objectsMade(payload.objects);
     if (made) await made;
     const { ifTip, by } = payload.note.terms ?? {};
-    const asked = { ...task, ...(ifTip && { ifTip }), ...(by && { by }) };
+    const asked = ifTip || by ? { ...task, ...(ifTip && { ifTip }), ...(by && { by }) } : task;
     const { commit, marks } = await this.submit(asked, payload);
     assert(commit);
     return { commit, marks };
@@ -546,7 +548,8 @@ export class PoolFace implements Pool {
 
   /** The machine's `settled`: listeners hear of the changes before those who asked for them. */
   settle(outcomes: readonly JobOutcome[]): void {
-    const events = outcomes.flatMap((outcome) => (outcome.status === 'done' ? (outcome.events ?? []) : []));
+    const events: LakeEvent[] = [];
+    for (const outcome of outcomes) if (outcome.status === 'done' && outcome.events) events.push(...outcome.events);
     this.store.stores.feed.publish(events);
     killPoint('settled: told');
     const endedAt = performance.now();
@@ -557,8 +560,10 @@ export class PoolFace implements Pool {
       const { kind, askedAt } = waiting;
       const marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
       this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
-      if (outcome.status === 'done') waiting.resolve({ marks, ...outcome });
-      else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
+      if (outcome.status === 'done') {
+        const { commit, commits, objects, events } = outcome;
+        waiting.resolve({ commit, commits, objects, events, marks });
+      } else waiting.reject(waiting.error ?? refusal(outcome, this.ended()));
     }
   }
 }

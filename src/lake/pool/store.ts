@@ -420,25 +420,26 @@ export class PoolStore {
   ): MadeCommit {
     const { stores, poolId } = this;
     const { branch, note, changes, secondParent, child, deleteVectors } = commit;
-    const created = (commit.created ?? []).map((meta) => this.newObject(meta, rows));
+    const created: ObjectEntry[] = [];
+    for (const meta of commit.created ?? []) created.push(this.newObject(meta, rows));
     const adds = changes.adds.length > 0 ? [...changes.adds, ...created] : created;
     const addVectors = commit.vectorsOfCreated ? created : (commit.addVectors ?? []);
     const row: StoredCommit = {
       id,
       parent: tip.now,
-      ...(secondParent && { secondParent }),
+      secondParent,
       height: 1 + Math.max(tip.height, secondParent ? this.height(secondParent) : 0),
       author: note.author ?? '',
       dateNs: stores.draws.nowNs(),
       message: note.body || commit.message,
       meta: note.meta ?? 'null',
-      adds: adds.map((e) => e.id),
-      deletes: changes.removes.map((e) => e.id),
-      ...(addVectors.length > 0 && { addVectors: addVectors.map((e) => e.id) }),
-      ...(deleteVectors && { deleteVectors: deleteVectors.map((e) => e.id) }),
-      ...(adds.length > 0 && changes.removes.length > 0 && !secondParent && { rewrite: commit.rewrite ?? false }),
-      ...(commit.from && { from: commit.from }),
-      ...(commit.changed && { changed: true }),
+      adds: idsOf(adds),
+      deletes: idsOf(changes.removes),
+      addVectors: addVectors.length > 0 ? idsOf(addVectors) : undefined,
+      deleteVectors: deleteVectors && idsOf(deleteVectors),
+      rewrite: adds.length > 0 && changes.removes.length > 0 && !secondParent ? (commit.rewrite ?? false) : undefined,
+      from: commit.from,
+      changed: commit.changed,
     };
     if (commit.lineage) rows.push(...commit.lineage);
     if (stores.drew) this.drewCommit(branch, row);
@@ -447,18 +448,18 @@ export class PoolStore {
       rows.push(...stores.retries.changes(note.terms.retry, row.id, { key: tip.key, branch: tip.before }));
     const events: LakeEvent[] = [];
     if (!commit.silent) {
-      const made = stores.feed.make({
+      const event = stores.feed.make(poolId, rows, (number) => ({
+        id: number,
         kind: 'pool-commit',
         poolId,
         poolName: this.config.name,
         commitId: row.id,
         branch,
         parent: secondParent ? branch : '',
-        ...(child !== undefined && { child }),
-        ...(transactionId !== undefined && { transactionId }),
-      });
-      events.push(made.event);
-      rows.push(...made.changes);
+        child,
+        transactionId,
+      }));
+      events.push(event);
     }
     tip.now = row.id;
     tip.height = row.height;
@@ -676,3 +677,5 @@ export class PoolStore {
     );
   }
 }
+
+const idsOf = (entries: readonly { readonly id: Id }[]): readonly Id[] => entries.map((entry) => entry.id);

@@ -88,7 +88,8 @@ export const runSmallLoad = (
     });
   const noted = new FirstForm();
   const warnings = new Warnings();
-  const rows = whole(body, { ...readLimits, warn: warnings.add });
+  // In this order: behind a spread the engine makes a new class of objects for each load.
+  const rows = whole(body, { warn: warnings.add, ...readLimits });
   const sorted = sortSmall(noted.all(rows), { keys, order, threshold, objects, shapeLimits });
   return sorted instanceof Promise
     ? sorted.then((all) => outcomeOf(all, noted, warnings))
@@ -138,8 +139,9 @@ const outcomeOf = (
     records,
     bytes,
     warnings: warnings.texts(),
-    ...(first.isOneArray(records) && { isOneArray: true }),
-    ...(faults && { faults, rejected: rejected ?? [] }),
+    isOneArray: first.isOneArray(records) || undefined,
+    faults,
+    rejected: faults && (rejected ?? []),
   };
 };
 

@@ -37,17 +37,98 @@ const rejectsOf = ({ name }: PoolConfig, { pool, ms, branch }: NonNullable<LoadR
   branch,
 });
 
+/** Where files go that no commit names. */
+interface Removal {
+  readonly files: ObjectStore;
+}
+/** Tells the chart how the commit went. What no commit names goes; also where the commit was never asked for. */
+const settledLoad = async <T extends { readonly commit: string }>(
+  {
+    watch,
+    objects,
+    removal,
+  }: { readonly watch: LoadWatch; readonly objects: readonly ObjectMeta[]; readonly removal: Removal },
+  commit: Promise<T>,
+): Promise<T> => {
+  try {
+    const result = await commit;
+    watch.committed(result.commit);
+    return result;
+  } catch (error) {
+    watch.failed(error);
+    await removeUncommitted(objects, error, removal);
+    throw error;
+  }
+};
+
+/** What became of a load's body; of one shape for all loads. */
+class Reply implements LoadReply {
+  readonly objects: LoadOutcome['objects'];
+  readonly records: number;
+  readonly bytes: number;
+  readonly warnings: LoadOutcome['warnings'];
+  readonly isOneArray: LoadOutcome['isOneArray'];
+  readonly faults: LoadOutcome['faults'];
+  readonly rejected: LoadOutcome['rejected'];
+  readonly gone: LoadOutcome['gone'];
+  private readonly watch: LoadWatch;
+  private readonly removal: Removal;
+  private areTaken = false;
+
+  constructor(outcome: LoadOutcome, watch: LoadWatch, removal: Removal) {
+    this.objects = outcome.objects;
+    this.records = outcome.records;
+    this.bytes = outcome.bytes;
+    this.warnings = outcome.warnings;
+    this.isOneArray = outcome.isOneArray;
+    this.faults = outcome.faults;
+    this.rejected = outcome.rejected;
+    this.gone = outcome.gone;
+    this.watch = watch;
+    this.removal = removal;
+  }
+
+  async settled<T extends { readonly commit: string }>(commit: Promise<T>): Promise<T> {
+    try {
+      return await settledLoad({ watch: this.watch, objects: this.objects, removal: this.removal }, commit);
+    } catch (error) {
+      await removeObjectFiles(this.takeRejected(), this.removal);
+      throw error;
+    } finally {
+      if (this.gone) await removeObjectFiles(this.gone, this.removal);
+    }
+  }
+  async taken<T>(commit: () => Promise<T | undefined>): Promise<T | undefined> {
+    const taken = this.takeRejected();
+    try {
+      const made = await commit();
+      if (made === undefined) await removeObjectFiles(taken, this.removal);
+      return made;
+    } catch (error) {
+      await removeUncommitted(taken, error, this.removal);
+      throw error;
+    }
+  }
+  /** Once. */
+  private takeRejected(): readonly ObjectMeta[] {
+    const { rejected = [] } = this;
+    if (this.areTaken) return [];
+    this.areTaken = true;
+    return rejected;
+  }
+}
+
 /** Loads, and bodies of shippers, from their beginning to their commit. */
 export class Loads {
   private readonly scheduler: Scheduler;
-  private readonly objects: ObjectStore;
+  private readonly removal: Removal;
   private readonly smallTools: SmallLoadTools;
   private readonly running: Running;
   private readonly inspect: WorkerPoolOptions['inspect'];
 
   constructor({ scheduler, objects, small, running, inspect }: LoadTools) {
     this.scheduler = scheduler;
-    this.objects = objects;
+    this.removal = { files: objects };
     this.smallTools = small;
     this.running = running;
     this.inspect = inspect;
@@ -63,29 +144,7 @@ export class Loads {
       const outcome = whole
         ? await this.loadWhole(request, await whole(), watch)
         : await this.loadChunks(request, watch);
-      const { objects } = outcome;
-      const rejected = [...(outcome.rejected ?? [])];
-      return {
-        ...outcome,
-        settled: (commit) =>
-          this.settled(watch, objects, commit)
-            .catch(async (error: unknown) => {
-              await removeObjectFiles(rejected.splice(0), { files: this.objects });
-              throw error;
-            })
-            .finally(() => removeObjectFiles(outcome.gone ?? [], { files: this.objects })),
-        taken: async (commit) => {
-          const taken = rejected.splice(0);
-          try {
-            const made = await commit();
-            if (made === undefined) await removeObjectFiles(taken, { files: this.objects });
-            return made;
-          } catch (error) {
-            await removeUncommitted(taken, error, { files: this.objects });
-            throw error;
-          }
-        },
-      };
+      return new Reply(outcome, watch, this.removal);
     } catch (error) {
       watch.failed(error);
       throw error;
@@ -249,24 +308,9 @@ export class Loads {
     { objects, field }: { readonly objects: readonly ObjectMeta[]; readonly field?: string },
     commit: Promise<T>,
   ): Promise<T> {
-    if (field === undefined) return this.settled(watch, objects, commit);
-    return this.settled(watch, [], commit).finally(() => removeObjectFiles(objects, { files: this.objects }));
-  }
-  /** What no commit names goes; also where the commit was never asked for. */
-  private async settled<T extends { readonly commit: string }>(
-    watch: LoadWatch,
-    objects: readonly ObjectMeta[],
-    commit: Promise<T>,
-  ): Promise<T> {
-    try {
-      const result = await commit;
-      watch.committed(result.commit);
-      return result;
-    } catch (error) {
-      watch.failed(error);
-      await removeUncommitted(objects, error, { files: this.objects });
-      throw error;
-    }
+    const { removal } = this;
+    if (field === undefined) return settledLoad({ watch, objects, removal }, commit);
+    return settledLoad({ watch, objects: [], removal }, commit).finally(() => removeObjectFiles(objects, removal));
   }
 }
 
