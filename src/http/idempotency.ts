@@ -47,7 +47,7 @@ export const commitOnce = async (
   { service: { lake, underWay }, request: asked, who, sent }: Asking,
   { pool: target, branch }: OnBranch,
   note: CommitNote,
-  make: (terms: () => Promise<CommitNote>) => Promise<Id>,
+  make: (terms: () => CommitNote | Promise<CommitNote>) => Promise<Id>,
   discard?: () => Promise<void>,
 ): Promise<Id> => {
   const { method, originalUrl, headers } = asked;
@@ -57,7 +57,7 @@ export const commitOnce = async (
   if (key === undefined) {
     // So that nobody sends a long body for nothing; it is checked again when the commit is made.
     if (ifTip) checkTip(ifTip, target.branch(branch).commit);
-    return make(async () => withTerms(note, ifTip ? { ifTip, ...by } : by));
+    return make(() => withTerms(note, ifTip ? { ifTip, ...by } : by));
   }
   const keyDigest = digest(target.config.id, who?.name ?? '', key);
   const request = digest(method, withoutPool(originalUrl), header(headers, 'superdb-commit'));

@@ -49,31 +49,38 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
   const { pool, branch, note, rejects, upsert } = wanted;
   const { run, read, discard } = beginLoad(call, wanted);
   let done: Pick<LoadDone, 'outcome' | 'rejected'> = {};
-  const make = async (terms: () => Promise<CommitNote>): Promise<Id> => {
+  const make = async (terms: () => CommitNote | Promise<CommitNote>): Promise<Id> => {
     const outcome = await read();
     done = { outcome };
-    const commit = async (noted: CommitNote): Promise<Made> => {
-      const rejected = rejects && (await commitRejected(call, outcome, { into: rejects, pool, branch, noted }));
-      if (rejected !== undefined) done = { outcome, rejected };
-      if (!upsert) return pool.load(branch, outcome.objects, noted);
-      const keys = [...outcome.objects, ...(outcome.gone ?? [])];
-      return await pool
-        .upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), {
-          ...noted,
-          terms: { ...noted.terms, identity: upsert.identity },
-        })
-        .catch((error: unknown) => {
-          // What was to go is gone: sent again, it is done as well. A condition needs a commit that looks at it.
-          if (!isEmpty(error) || noted.terms?.ifTip !== undefined) throw error;
-          return pool.unchanged(branch, noted.terms?.retry);
-        });
+    const commit = async (): Promise<Made> => {
+      const noted = terms();
+      const given = noted instanceof Promise ? await noted : noted;
+      return run.commit(() =>
+        rejects || upsert ? withOthers(outcome, given) : pool.load(branch, outcome.objects, given),
+      );
     };
-    return made(call, await outcome.settled(terms().then((noted) => run.commit(() => commit(noted)))));
+    return made(call, await outcome.settled(commit()));
+  };
+  const withOthers = async (outcome: LoadReply, noted: CommitNote): Promise<Made> => {
+    const rejected = rejects && (await commitRejected(call, outcome, { into: rejects, pool, branch, noted }));
+    if (rejected !== undefined) done = { outcome, rejected };
+    if (!upsert) return pool.load(branch, outcome.objects, noted);
+    const keys = [...outcome.objects, ...(outcome.gone ?? [])];
+    return await pool
+      .upsert(branch, outcome.objects, service.workers.prepareUpsert(keys, upsert.identity), {
+        ...noted,
+        terms: { ...noted.terms, identity: upsert.identity },
+      })
+      .catch((error: unknown) => {
+        // What was to go is gone: sent again, it is done as well. A condition needs a commit that looks at it.
+        if (!isEmpty(error) || noted.terms?.ifTip !== undefined) throw error;
+        return pool.unchanged(branch, noted.terms?.retry);
+      });
   };
   try {
     const commit = await commitOnce(call, { pool, branch }, note, make, discard);
     run.committed(commit);
-    return { commit, ...done };
+    return { commit, rejected: done.rejected, outcome: done.outcome };
   } catch (error) {
     run.rejected(error);
     throw error;

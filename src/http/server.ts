@@ -521,9 +521,10 @@ const answerRow = async (
   const who = access && (await callerOf(service, row, request, audit));
   checkQuery(row, request);
   if (row.open) return row.handler(new RoutedCall({ service, row, request, reply, response: anyFormat, audit }, who));
-  reply.header(eventHeader, service.lake.lastEventId());
+  // What writes says it when it has written (onSend).
+  if (!row.writes) reply.header(eventHeader, service.lake.lastEventId());
   await waitForEvent(service.lake, headers, config.afterWaitMs);
-  reply.header(eventHeader, service.lake.lastEventId());
+  if (!row.writes) reply.header(eventHeader, service.lake.lastEventId());
   checkCondition(row, headers);
   // What has no body has no format.
   const response = row.silent || row.refuse ? anyFormat : responseOf(row, request, config.defaultFormat);

@@ -83,7 +83,8 @@ export class ObjectList {
     }
     const chunks = [...this.chunks];
     for (const entry of removes) removeFrom(chunks, this.order, entry);
-    for (const entry of adds) addTo(chunks, this.order, entry);
+    const own = new Set<Chunk>();
+    for (const entry of adds) addTo(chunks, this.order, entry, own);
     return new ObjectList(this.order, this.length - removes.length + adds.length, chunks);
   }
 
@@ -207,32 +208,41 @@ const chunkOfPosition = (starts: Uint32Array, position: number): number => {
   return Math.max(0, low - 1);
 };
 
-const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {
+/** A chunk that no list has yet. */
+type GrowingChunk = { -readonly [K in Exclude<keyof Chunk, 'entries'>]: Chunk[K] } & {
+  readonly entries: ObjectEntry[];
+};
+/** `own`: chunks that were made for this list, which may still grow. */
+const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry, own: Set<Chunk>): void => {
   if (chunks.length === 0) {
     chunks.push(chunkOf([entry]));
     return;
   }
   const at = Math.min(chunkAt(chunks, order, entry), chunks.length - 1);
-  const { entries, low, high } = chunks[at];
+  const { entries } = chunks[at];
   const where = place(entries, order, entry);
   // A full last chunk that is appended to stays as it is: keys that only grow then leave full chunks behind.
   if (entries.length === chunkEntriesMax && where === entries.length) {
-    chunks.splice(at + 1, 0, chunkOf([entry]));
+    const next = chunkOf([entry]);
+    own.add(next);
+    chunks.splice(at + 1, 0, next);
     return;
   }
-  const grown = entries.toSpliced(where, 0, entry);
-  if (grown.length > chunkEntriesMax) {
+  if (entries.length === chunkEntriesMax) {
+    const grown = entries.toSpliced(where, 0, entry);
     const half = grown.length >> 1;
     chunks.splice(at, 1, chunkOf(grown.slice(0, half)), chunkOf(grown.slice(half)));
     return;
   }
-  chunks[at] = {
-    entries: grown,
-    low: compareBytes(entry.min.sort, low) < 0 ? entry.min.sort : low,
-    high: compareBytes(entry.max.sort, high) > 0 ? entry.max.sort : high,
-    bytes: chunks[at].bytes + bytesOf(entry),
-    holders: 0,
-  };
+  let chunk = chunks[at];
+  if (!own.has(chunk)) own.add((chunk = chunks[at] = { ...chunk, entries: [...entries], holders: 0 }));
+  grow(chunk as GrowingChunk, where, entry);
+};
+const grow = (chunk: GrowingChunk, where: number, entry: ObjectEntry): void => {
+  chunk.entries.splice(where, 0, entry);
+  if (compareBytes(entry.min.sort, chunk.low) < 0) chunk.low = entry.min.sort;
+  if (compareBytes(entry.max.sort, chunk.high) > 0) chunk.high = entry.max.sort;
+  chunk.bytes += bytesOf(entry);
 };
 
 const removeFrom = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry): void => {

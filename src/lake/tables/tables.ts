@@ -20,7 +20,7 @@ import { changesLength } from '../log/changes.ts';
 import { decodePlace, encodePlace, type LogPlace } from '../log/format.ts';
 import type { Log } from '../log/log.ts';
 import type { RecordCopy } from '../store/store.types.ts';
-import { keyTexts, newestOf, RecentRows } from './recent-rows.ts';
+import { newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { checkRow } from './rows.ts';
 import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
@@ -78,12 +78,8 @@ const applyMs = 200;
 const applyBytesDefault = 256 << 10;
 const recentBytesMax = 32 << 20;
 
-/** Changes of a transaction, and the texts of their keys where they are made already. */
-interface Keyed {
+interface Taken {
   readonly changes: readonly Change[];
-  readonly texts?: readonly string[];
-}
-interface Taken extends Keyed {
   readonly resolve: () => void;
   readonly reject: (fault: unknown) => void;
 }
@@ -390,7 +386,7 @@ export class Tables {
       throw error;
     }
     this.copy?.add(log.place, [changes]);
-    this.keep([{ changes, texts: keyTexts(changes) }], log.place);
+    this.keep([{ changes }], log.place);
     if (performance.now() - began <= slowMs) this.pause = Math.max(pauseMin, this.pause / 2);
     else {
       this.pausing = this.pause;
@@ -399,9 +395,8 @@ export class Tables {
   }
   private taken(changes: readonly Change[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      const texts = keyTexts(changes);
-      this.pending.put(changes, texts);
-      this.queue.push({ changes, texts, resolve, reject });
+      this.pending.put(changes);
+      this.queue.push({ changes, resolve, reject });
       this.pumping ??= this.pump();
     });
   }
@@ -457,8 +452,8 @@ export class Tables {
     if (this.copying === 0) this.refused?.();
   }
   private settle(group: readonly Taken[], error?: unknown): void {
-    for (const { changes, texts, resolve, reject } of group) {
-      this.pending.drop(changes, texts);
+    for (const { changes, resolve, reject } of group) {
+      this.pending.drop(changes);
       if (error === undefined) resolve();
       else reject(error);
     }
@@ -475,13 +470,13 @@ export class Tables {
     return queue.splice(0, end);
   }
   /** A record is durable: who reads sees what it changes, and LMDB is given it with its number. */
-  private keep(record: readonly Keyed[], place: LogPlace): void {
+  private keep(record: readonly Pick<Taken, 'changes'>[], place: LogPlace): void {
     this.reached = place;
     this.remember(...record);
   }
-  private remember(...record: readonly Keyed[]): void {
-    for (const { changes, texts } of record) {
-      this.recent.put(changes, texts);
+  private remember(...record: readonly Pick<Taken, 'changes'>[]): void {
+    for (const { changes } of record) {
+      this.recent.put(changes);
       this.recentBytes += changesLength(changes);
     }
     if (this.recentBytes >= this.applyBytes) this.applySoon();
@@ -517,16 +512,17 @@ export class Tables {
   private async doApply(): Promise<void> {
     clearTimeout(this.applyTimer);
     this.applyTimer = undefined;
-    const { changes: rows, texts } = this.recent.all();
+    const version = versionRow(this.version());
+    const { changes: rows, held } = this.recent.all();
     const place = this.reached!;
     if (rows.length === 0) return;
     const bytes = this.recentBytes;
     this.isApplying = true;
     this.recentBytes = 0;
     try {
-      await this.environment.write([...rows, versionRow(this.version()), placeRow(place)].map(valueOf));
+      await this.environment.write([...rows, version, placeRow(place)].map(valueOf));
       killPoint('tables: written');
-      this.recent.drop(rows, texts);
+      this.recent.leave(held);
     } catch (fault) {
       this.recentBytes += bytes;
       throw fault;
