@@ -167,6 +167,8 @@ export class MachineWatch {
     if ('watched' in ref) ref.watched = one;
     else this.tracked.set(ref, one);
     this.live.set(one.name, one);
+    // Runs that have a place for it emit nothing.
+    if (ref.watched === one) return;
     ref.on('*', (emitted) => {
       if (this.listeners.size > 0) one.emitted = [...one.emitted, emitted];
     });

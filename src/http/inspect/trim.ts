@@ -48,7 +48,8 @@ const trimmedJob = (job: Readonly<Record<string, unknown>>): LiveFields =>
 const trimmedGroup = (event: RecordedEvent, jobs: readonly unknown[]): LiveFields => {
   const [first] = jobs;
   if (!isObject(first)) return trimmed(event);
-  return { ...(jobs.length === 1 ? trimmedJob(first) : { kind: String(first['kind']) }), ...trimmed(event) };
+  const fields = jobs.length === 1 ? trimmedJob(first) : { kind: String(first['kind']) };
+  return Object.assign(fields, trimmed(event));
 };
 
 /** @returns the record as it goes over the wire */

@@ -235,9 +235,16 @@ const addTo = (chunks: Chunk[], order: SortOrder, entry: ObjectEntry, own: Set<C
     return;
   }
   let chunk = chunks[at];
-  if (!own.has(chunk)) own.add((chunk = chunks[at] = { ...chunk, entries: [...entries], holders: 0 }));
+  if (!own.has(chunk)) own.add((chunk = chunks[at] = copyOf(chunk)));
   grow(chunk as GrowingChunk, where, entry);
 };
+const copyOf = ({ entries, low, high, bytes }: Chunk): Chunk => ({
+  entries: [...entries],
+  low,
+  high,
+  bytes,
+  holders: 0,
+});
 const grow = (chunk: GrowingChunk, where: number, entry: ObjectEntry): void => {
   chunk.entries.splice(where, 0, entry);
   if (compareBytes(entry.min.sort, chunk.low) < 0) chunk.low = entry.min.sort;

@@ -27,6 +27,12 @@ interface MailboxOwner {
   settle(outcomes: readonly JobOutcome[]): void;
 }
 
+/** The group that goes next, and how many jobs wait behind it. */
+interface Next {
+  readonly jobs: readonly PoolJob[];
+  readonly waiting: number;
+}
+
 /** Of a pool that is written to, until its machine has ended. */
 export class Mailbox {
   private readonly actor: PoolActor;
@@ -88,10 +94,10 @@ export class Mailbox {
     if (this.waitingJobs.length === 0) return;
     const { status, context } = this.actor.getSnapshot();
     if (status !== 'active' || context.running.length > (this.isPlaced ? Infinity : 0)) return;
-    const next = this.next();
-    if (next.jobs.length > 0) this.send({ type: 'work waiting', ...next });
+    const { jobs, waiting } = this.next();
+    if (jobs.length > 0) this.send({ type: 'work waiting', jobs, waiting });
   }
-  private next(): { readonly jobs: readonly PoolJob[]; readonly waiting: number } {
+  private next(): Next {
     const { groupMax, groupsMax } = this.limits;
     let jobs: readonly PoolJob[] = [];
     if (this.underWay === 0) jobs = nextJobs(this.waitingJobs, groupMax);
@@ -116,16 +122,20 @@ export class Mailbox {
         });
       })
       .then(
-        (done) => ({ type: 'done' as const, ...done }),
-        (error: unknown) => {
-          const text = messageOf(error);
-          return { type: 'broke' as const, text, count: group.length };
-        },
+        (done) => this.doneWith(done),
+        (error: unknown) => this.brokeWith(messageOf(error), group.length),
       );
     this.ended = Promise.all([ended, before]).then(([end]) => {
       this.underWay--;
-      this.send({ ...end, ...this.next() });
+      this.send(end(this.next()));
     });
+  }
+  // All fields of a message by name: behind spreads each would be of a class of its own to the engine.
+  private doneWith({ outcomes, unsound }: WorkDone): (next: Next) => PoolEvent {
+    return ({ jobs, waiting }) => ({ type: 'done', outcomes, unsound, jobs, waiting });
+  }
+  private brokeWith(text: string, count: number): (next: Next) => PoolEvent {
+    return ({ jobs, waiting }) => ({ type: 'broke', text, count, jobs, waiting });
   }
   private send(event: PoolEvent): void {
     this.actor.send(event);

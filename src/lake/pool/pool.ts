@@ -525,10 +525,13 @@ export class PoolFace implements Pool {
       return this.outcome(end);
     });
     if (unsound !== undefined) this.host.storeFailed(unsound);
-    return { outcomes, ...(unsound !== undefined && { unsound }) };
+    return { outcomes, unsound };
   }
   private outcome(end: JobEnd): JobOutcome {
-    if ('result' in end) return { id: end.id, status: 'done', ...end.result };
+    if ('result' in end) {
+      const { commit, commits, objects, events } = end.result;
+      return { id: end.id, status: 'done', commit, commits, objects, events };
+    }
     const { error } = end;
     const waiting = this.waiting.get(end.id)!;
     if (error instanceof NotTried) {
@@ -558,8 +561,9 @@ export class PoolFace implements Pool {
       assert(waiting, 'a job is settled once');
       this.waiting.delete(outcome.id);
       const { kind, askedAt } = waiting;
-      const marks: JobMarks = { askedAt, beganAt: waiting.beganAt || endedAt, endedAt };
-      this.host.jobDone({ kind, isDone: outcome.status === 'done', ...marks });
+      const beganAt = waiting.beganAt || endedAt;
+      const marks: JobMarks = { askedAt, beganAt, endedAt };
+      this.host.jobDone({ kind, isDone: outcome.status === 'done', askedAt, beganAt, endedAt });
       if (outcome.status === 'done') {
         const { commit, commits, objects, events } = outcome;
         waiting.resolve({ commit, commits, objects, events, marks });

@@ -160,8 +160,8 @@ export class Loads {
       pool: layoutOf(pool),
       format: format ?? 'auto',
       body,
-      ...(form && { form }),
-      ...(rejects && { rejects: rejectsOf(pool, rejects) }),
+      form,
+      rejects: rejects && rejectsOf(pool, rejects),
     };
     if (!isSmallLoad(small, contentCodings ?? []))
       return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
