@@ -10,7 +10,7 @@ test('a number that is told is of a settled change: none is of one that a crash 
   const feed = new Feed(empty, 100, () => undefined);
   const heard: number[] = [];
   feed.listen(({ id }) => heard.push(id));
-  const drawn = (): LakeEvent => feed.make({ kind: 'pool-new', poolId: '01' }).event;
+  const drawn = (): LakeEvent => feed.make('01', [], (id) => ({ id, kind: 'pool-new', poolId: '01' }));
   const [first, second, third] = [drawn(), drawn(), drawn()];
   expect(feed.settledLast()).toBe(0);
   // The second one's writer is answered before those of the first: its own event is told, none behind it.
