@@ -3,7 +3,7 @@
  * answer needs are read when the filter has found rows in the part.
  */
 import { areTimeTexts } from '../../vectors/texts/times.ts';
-import { type RecordVector, type Vector, gather, noRows, slice, take } from '../../vectors/vector.ts';
+import { type RecordVector, type Vector, gather, lookUp, noRows, slice, take } from '../../vectors/vector.ts';
 import { takenApart } from '../columns/apart.ts';
 import type { ColumnCache } from '../columns/cache.ts';
 import { pickedShareMax } from '../columns/picked.ts';
@@ -50,6 +50,13 @@ interface Kept {
   readonly index?: KeptRows;
   readonly isPicked?: boolean;
 }
+/** Rows that were looked at: all of a part with the places of those that are kept, or these alone. */
+interface Looked {
+  readonly seen: Vector;
+  readonly index: KeptRows;
+  readonly isPicked?: boolean;
+  readonly lacking: Lacking | undefined;
+}
 /** The rows that were kept, as a view of the block's or copied where they are few. */
 export const wantedRows = ({ rows, index, isPicked }: Kept): Vector => {
   if (!index || isPicked) return rows;
@@ -58,6 +65,22 @@ export const wantedRows = ({ rows, index, isPicked }: Kept): Vector => {
   return rows.form === 'record' && index.length * fewOf <= rows.length ? gather(rows, index) : take(rows, index);
 };
 const fewOf = 16;
+/** The rows of a part that were chosen among those that were picked. */
+const placesOf = (picks: Uint32Array, chosen: KeptRows): Uint32Array =>
+  !chosen
+    ? picks
+    : chosen instanceof Uint32Array
+      ? lookUp(picks, chosen)
+      : picks.subarray(chosen.start, chosen.start + chosen.length);
+const someOf = (rows: Vector, index: KeptRows): Vector =>
+  rows.form === 'record' ? fieldsAt(rows, index) : wantedRows({ rows, index });
+/** Some rows of a record's fields. */
+const fieldsAt = (rows: RecordVector, index: KeptRows): RecordVector =>
+  index instanceof Uint32Array
+    ? (gather(rows, index) as RecordVector)
+    : index
+      ? (slice(rows, index.start, index.start + index.length) as RecordVector)
+      : rows;
 
 /** Reads blocks of any reader with the options of one scan. */
 export class BlockScanner {
@@ -336,16 +359,23 @@ export class BlockScanner {
         ? this.wanted(reader, block, part, index)
         : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
     const { bytesRead: before } = reader;
-    const rows = this.named(reader, block, part, { name: this.restName, projection: this.restProjection });
-    const asked = (all: Vector): MaybePromise<Kept | undefined> => {
-      this.told(reader, before, all, false);
-      const answer = rest(all, index);
-      const completed = (own: KeptRows) =>
-        own?.length === 0
-          ? undefined
-          : this.restSuffices
-            ? { rows: all, index: own }
-            : this.beside(reader, block, part, { seen: all, index: own, lacking: this.restLacks });
+    const own = { name: this.restName, projection: this.restProjection };
+    const picks = this.isToPick(part, own, index) ? index : undefined;
+    const rows = picks
+      ? reader.pickPart(block, part, picks, this.restProjection)
+      : this.named(reader, block, part, own);
+    const asked = (seen: Vector): MaybePromise<Kept | undefined> => {
+      this.told(reader, before, seen, false);
+      const answer = rest(seen, picks ? undefined : index);
+      const completed = (chosen: KeptRows): MaybePromise<Kept | undefined> => {
+        if (chosen?.length === 0) return undefined;
+        const looked = picks
+          ? { seen: someOf(seen, chosen), index: placesOf(picks, chosen), isPicked: true }
+          : { seen, index: chosen };
+        return this.restSuffices
+          ? { ...looked, rows: looked.seen }
+          : this.beside(reader, block, part, { ...looked, lacking: this.restLacks });
+      };
       return answer instanceof Promise ? answer.then(completed) : completed(answer);
     };
     return rows instanceof Promise ? rows.then(asked) : asked(rows);
@@ -371,16 +401,8 @@ export class BlockScanner {
     );
   }
   /** The wanted columns: those that were looked at, with the others beside them. */
-  private beside(
-    reader: ObjectReader,
-    block: number,
-    part: Column,
-    {
-      seen,
-      index,
-      lacking,
-    }: { readonly seen: Vector; readonly index: KeptRows; readonly lacking: Lacking | undefined },
-  ): MaybePromise<Kept> {
+  private beside(reader: ObjectReader, block: number, part: Column, looked: Looked): MaybePromise<Kept> {
+    const { seen, index, isPicked, lacking } = looked;
     if (!lacking || part.form !== 'record' || seen.form !== 'record') return this.wanted(reader, block, part, index);
     const { bytesRead } = reader;
     const picks = this.isToPick(part, lacking, index) ? index : undefined;
@@ -388,13 +410,15 @@ export class BlockScanner {
       ? reader.pickPart(block, part, picks, lacking.projection)
       : this.named(reader, block, part, lacking);
     const read = this.told(reader, bytesRead, found, false);
-    const joined = (others: Vector): MaybePromise<Kept> => {
-      if (others.form !== 'record') return this.wanted(reader, block, part, index);
-      const own = picks ? (gather(seen, picks) as RecordVector) : seen;
+    const joined = (all: Vector): MaybePromise<Kept> => {
+      if (all.form !== 'record') return this.wanted(reader, block, part, index);
+      const isFew = picks !== undefined || isPicked === true;
+      const own = isFew && !isPicked ? fieldsAt(seen, index) : seen;
+      const others = isFew && !picks ? fieldsAt(all, index) : all;
       const fields = new Map([...own.fields, ...others.fields].map((f) => [f.name, f]));
       const wanted = part.fields.flatMap(({ name }) => (lacking.names.has(name) ? (fields.get(name) ?? []) : []));
       const rows: Vector = { form: 'record', length: others.length, fields: wanted };
-      return picks ? { rows, index, isPicked: true } : { rows, index };
+      return isFew ? { rows, index, isPicked: true } : { rows, index };
     };
     return read instanceof Promise ? read.then(joined) : joined(read);
   }

@@ -310,3 +310,63 @@ test('caches share a budget: one uses what the others leave, and gives it back',
   expect(counters.totals().bytes).toBe(30);
   other.lend(-1000);
 });
+
+/** The fields of a row that are wanted, as text; undefined: it is no record. */
+const fieldsOf = (row: Value, wanted: ScanOptions['columns']): string | undefined => {
+  if (row.type.kind !== 'record') return undefined;
+  const names = row.type.fields.map((f) => f.name);
+  const values = row.data as readonly Value['data'][];
+  const fields = names.flatMap((name, k) =>
+    wanted && !wanted.some(([first]) => first === name)
+      ? []
+      : [{ name, value: name === 'a' ? stringValue(values[k] as string) : intValue(Number(values[k])) }],
+  );
+  return supText(recordValue(fields));
+};
+
+for (const wanted of [undefined, [['k']], [['n']], [['k'], ['a']], [['a'], ['n']]] as const)
+  for (const ordered of [true, false])
+    test(`beside what is stored, ${wanted?.join() ?? 'all'} ${ordered ? 'in order' : 'in any order'}: the rest is asked of the rows that pass`, async () => {
+      const numberOf = (row: Value, name: string): number => {
+        if (row.type.kind !== 'record') return -1;
+        const at = row.type.fields.findIndex((f) => f.name === name);
+        return Number((row.data as readonly Value['data'][])[at]);
+      };
+      const passing = rows.filter((row) => numberOf(row, 'n') >= 0 && numberOf(row, 'n') < 30);
+      const expected = passing
+        .filter((row) => numberOf(row, 'k') % 7 === 3)
+        .map((row) => fieldsOf(row, wanted)!)
+        .sort();
+      for (const isCached of [false, true, true]) {
+        let asked = 0;
+        let shown = 0;
+        let isLate = false;
+        const rest = (batch: Vector, kept: Uint32Array | undefined): Uint32Array | Promise<Uint32Array> => {
+          const places = kept ?? Uint32Array.from({ length: batch.length }, (_, i) => i);
+          asked += places.length;
+          shown += batch.length;
+          const found = places.filter((i) => numberOf(valueAt(batch, i), 'k') % 7 === 3);
+          isLate = !isLate;
+          return isLate ? Promise.resolve(found) : found;
+        };
+        const filter: RowFilter = {
+          columns: [['k'], ['n']],
+          stored: {
+            tests: [{ path: ['n'], operator: '<', value: intValue(30) }],
+            columns: [['k']],
+            rest,
+            seen: () => undefined,
+          },
+          // Of bare numbers nothing is stored that tells of a field.
+          keep: (batch) => {
+            expect(valueAt(batch, 0).type.kind).toBe('primitive');
+            return new Uint32Array(0);
+          },
+        };
+        const found = await scan({ filter, ordered, ...(wanted && { columns: wanted }) }, isCached);
+        expect(found.sort()).toEqual(expected);
+        expect(asked).toBe(passing.length);
+        // No others of the column were made.
+        expect(shown).toBe(passing.length);
+      }
+    });
