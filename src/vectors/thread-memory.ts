@@ -138,9 +138,10 @@ export class ThreadMemory {
   get isBusy(): boolean {
     return this.accounts.size > 0;
   }
-  /** What its tasks may hold at the moment. */
+  /** What its tasks may hold at the moment; less while the process uses too much, as for those of the other kind. */
   get reserved(): number {
-    return this.isBusy ? this.max : 0;
+    if (!this.isBusy) return 0;
+    return this.use.isTight?.() === true ? this.max * tightShare : this.max;
   }
 
   /** Whether the thread has room for so many more bytes of this task. */

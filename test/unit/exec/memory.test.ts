@@ -141,6 +141,18 @@ describe('accounts of a thread', () => {
       make(other, 20);
     }).toThrow(expect.objectContaining({ code: 'load-memory-busy' }));
   });
+  test('what others of the thread may hold is less where the process uses too much', () => {
+    let isTight = false;
+    const use = { bytes: () => 0, collect: () => undefined, isTight: () => isTight };
+    const memory = new ThreadMemory(100 * mega, use, loads);
+    expect(memory.reserved).toBe(0);
+    const load = memory.open();
+    expect(memory.reserved).toBe(100 * mega);
+    isTight = true;
+    expect(memory.reserved).toBe(50 * mega);
+    memory.close(load);
+    expect(memory.reserved).toBe(0);
+  });
   test("near the bound of the process garbage goes, however little of it is this thread's", () => {
     const use = { held: 50 * mega, garbage: 40 * mega };
     const memory = new ThreadMemory(100 * mega, {
