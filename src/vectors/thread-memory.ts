@@ -138,10 +138,13 @@ export class ThreadMemory {
   get isBusy(): boolean {
     return this.accounts.size > 0;
   }
-  /** What its tasks may hold at the moment; less while the process uses too much, as for those of the other kind. */
-  get reserved(): number {
+  /**
+   * What its tasks may hold at the moment beside those of another kind, which has so much: while the process uses too
+   * much the two together have half of what the larger one has.
+   */
+  reservedBeside(otherMax: number): number {
     if (!this.isBusy) return 0;
-    return this.use.isTight?.() === true ? this.max * tightShare : this.max;
+    return this.use.isTight?.() === true ? Math.max(0, this.max - otherMax) * tightShare : this.max;
   }
 
   /** Whether the thread has room for so many more bytes of this task. */

@@ -107,13 +107,13 @@ const memory: Record<'queries' | 'loads', ThreadMemory> = {
   queries: new ThreadMemory(settings.queryMemoryBytesMax, {
     ...use,
     claim,
-    kept: () => tools.readers.bytes + memory.loads.reserved,
+    kept: () => tools.readers.bytes + memory.loads.reservedBeside(memory.queries.max),
   }),
   loads: new ThreadMemory(
     settings.loadMemoryBytesMax * 2 + loadBytesBesides,
     {
       ...use,
-      kept: () => tools.readers.bytes + memory.queries.reserved,
+      kept: () => tools.readers.bytes + memory.queries.reservedBeside(memory.loads.max),
       hasOthers: () => memory.queries.isBusy,
     },
     loads,

@@ -145,13 +145,15 @@ describe('accounts of a thread', () => {
     let isTight = false;
     const use = { bytes: () => 0, collect: () => undefined, isTight: () => isTight };
     const memory = new ThreadMemory(100 * mega, use, loads);
-    expect(memory.reserved).toBe(0);
+    const beside = (otherMax: number): number => memory.reservedBeside(otherMax * mega) / mega;
+    expect([beside(0), beside(60), beside(200)]).toEqual([0, 0, 0]);
     const load = memory.open();
-    expect(memory.reserved).toBe(100 * mega);
+    expect([beside(0), beside(60), beside(200)]).toEqual([100, 100, 100]);
+    // Then both kinds together have half of what the larger one has.
     isTight = true;
-    expect(memory.reserved).toBe(50 * mega);
+    expect([beside(0), beside(60), beside(200)]).toEqual([50, 20, 0]);
     memory.close(load);
-    expect(memory.reserved).toBe(0);
+    expect(beside(60)).toBe(0);
   });
   test("near the bound of the process garbage goes, however little of it is this thread's", () => {
     const use = { held: 50 * mega, garbage: 40 * mega };
