@@ -107,12 +107,12 @@ export interface LoadOutcome {
  * passes the promise on.
  */
 export interface LoadReply extends LoadOutcome {
-  readonly settled: <T extends { readonly commit: string }>(commit: Promise<T>) => Promise<T>;
+  settled<T extends { readonly commit: string }>(commit: Promise<T>): Promise<T>;
   /**
    * Commits `rejected`: their files go where that fails, or gives undefined since nobody needs them. Without this call
    * they go when `settled` fails.
    */
-  readonly taken: <T>(commit: () => Promise<T | undefined>) => Promise<T | undefined>;
+  taken<T>(commit: () => Promise<T | undefined>): Promise<T | undefined>;
 }
 
 /** One query: its text, what it may see, and how its answer is written. */

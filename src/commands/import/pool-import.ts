@@ -2,7 +2,7 @@
 import { LakeError, messageOf } from '../../errors.ts';
 import { zeroId } from '../../lake/ksuid.ts';
 import type { Id, Lake, ObjectMeta, Pool } from '../../lake/lake.types.ts';
-import type { WorkerPool } from '../../workers/pool.types.ts';
+import type { LoadReply, WorkerPool } from '../../workers/pool.types.ts';
 import type { GivenDraws } from './given-draws.ts';
 import type { BranchMove, ForeignCommit, ForeignLake, ForeignObject, ForeignPool } from './superdb.ts';
 
@@ -88,7 +88,7 @@ export class PoolImport {
     const note = { author, body: message, meta };
     const removes = commit.deletes.flatMap((object) => this.here(object, parent));
     const adds: ObjectMeta[] = [];
-    const settles: ((made: Promise<{ readonly commit: Id }>) => Promise<unknown>)[] = [];
+    const replies: LoadReply[] = [];
     for (const object of commit.adds) {
       const bytes = this.tools.foreign.object(this.source, object);
       const { workers } = this.tools;
@@ -106,7 +106,7 @@ export class PoolImport {
         loaded.objects.map((meta) => meta.id),
       );
       adds.push(...loaded.objects);
-      settles.push(loaded.settled);
+      replies.push(loaded);
     }
     this.tools.draws.give(dateNs, id);
     const vectors = [...addVectors, ...deleteVectors].flatMap(
@@ -121,7 +121,7 @@ export class PoolImport {
       return this.pool.load(branch, adds, note);
     };
     const making = make();
-    await Promise.all(settles.map((settled) => settled(making)));
+    await Promise.all(replies.map((reply) => reply.settled(making)));
     const made = await making;
     if (made.commit !== id) throw new Error(`pool ${this.source.name}: commit 0x${id} could not keep its id`);
     this.made.set(id, { parent, objects });
