@@ -5,7 +5,6 @@
  *   Short ones go as they are.
  * - Who does not ask for a coding gets none. Event streams have none.
  */
-import { isAscii } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LakeError } from '../../errors.ts';
 import { type ContentCoding, contentCodings } from '../../formats/codings/encoding.ts';
@@ -89,9 +88,8 @@ export const encodeAnswer = (
   payload: unknown,
   done: (fault: Error | null, payload?: unknown) => void,
 ): void => {
-  if (!(payload instanceof Uint8Array)) return done(null, payload);
-  if (payload.length < answerBytesMin) return done(null, shortBody(payload));
-  if (reply.hasHeader('content-encoding')) return done(null, payload);
+  if (!(payload instanceof Uint8Array) || payload.length < answerBytesMin || reply.hasHeader('content-encoding'))
+    return done(null, payload);
   encoded(request, reply, payload).then(
     (bytes) => {
       done(null, bytes);
@@ -101,10 +99,6 @@ export const encodeAnswer = (
     },
   );
 };
-
-/** As a text where it is one: Node writes that with the head, in one piece, and bytes in two. */
-const shortBody = (bytes: Uint8Array): string | Uint8Array =>
-  isAscii(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1') : bytes;
 
 const encoded = async (request: FastifyRequest, reply: FastifyReply, payload: Uint8Array): Promise<Uint8Array> => {
   reply.header('vary', varyOf(reply));
