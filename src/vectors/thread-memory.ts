@@ -30,7 +30,7 @@ export interface ThreadUse {
   readonly collect: () => void;
   /** Bytes that are not the tasks' own, such as caches. */
   readonly kept?: () => number;
-  /** Whether the process has more in use than it may: then each thread keeps to its share. */
+  /** Whether the process has as much in use as it may, about: then each thread keeps to its share. */
   readonly isTight?: () => boolean;
   /** Whether it is near to that: then garbage goes sooner, and operators spill sooner; nobody is refused for it. */
   readonly isNear?: () => boolean;

@@ -168,13 +168,11 @@ class BodyOfLoad implements LoadBody {
   readonly begun: LoadBody['begun'];
   private readonly raw: IncomingMessage;
   private readonly terms: LoadTerms;
-  private readonly run: BodyWaiter;
   private incoming: IncomingBody | undefined;
 
   constructor(raw: IncomingMessage, terms: LoadTerms) {
     this.raw = raw;
     this.terms = terms;
-    this.run = terms.run;
     const isSmall = Number(raw.headers['content-length']) <= smallBodyBytesMax;
     this.whole = isSmall ? () => collected(raw, terms, { waiter: terms.run }) : undefined;
     this.begun = isSmall
@@ -192,12 +190,15 @@ class BodyOfLoad implements LoadBody {
     return (this.incoming ??= new IncomingBody(this.raw, this.terms));
   }
   private async waiting(read: (pieces: IncomingBody) => Promise<void>): Promise<void> {
-    const { pieces } = this;
-    this.run.unblock = pieces.give;
+    const {
+      pieces,
+      terms: { run },
+    } = this;
+    run.unblock = pieces.give;
     try {
       await read(pieces);
     } finally {
-      this.run.unblock = undefined;
+      run.unblock = undefined;
     }
   }
 }

@@ -53,6 +53,25 @@ const noBytes = new Uint8Array(0);
 export const store = (width: Width, length: number): Uint8Array | Uint16Array | Uint32Array =>
   width === 0 ? noBytes : width === 1 ? new Uint8Array(length) : newViewed(length, width);
 
+/** What an array has at the places that `index` names, in an array of the same kind. */
+export const pickStored = <T extends Uint8Array | Uint16Array | Uint32Array>(from: T, index: Uint32Array): T => {
+  const out = store(from.BYTES_PER_ELEMENT as Width, index.length);
+  // A loop for each kind of array: the engine compiles each once.
+  if (from instanceof Uint8Array) pick8(from, index, out as Uint8Array);
+  else if (from instanceof Uint16Array) pick16(from, index, out as Uint16Array);
+  else pick32(from, index, out as Uint32Array);
+  return out as T;
+};
+const pick8 = (from: Uint8Array, index: Uint32Array, out: Uint8Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
+};
+const pick16 = (from: Uint16Array, index: Uint32Array, out: Uint16Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
+};
+const pick32 = (from: Uint32Array, index: Uint32Array, out: Uint32Array): void => {
+  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
+};
+
 /** Codes as `packCodes` stored them, always as a Uint32Array. */
 export const unpackCodes = (bytes: Uint8Array, base: number, width: Width, length: number): Uint32Array => {
   if (width === 4 && base === 0) return new Uint32Array(bytes.buffer, bytes.byteOffset, length);
@@ -252,7 +271,7 @@ export const unpackWides = (
 ): BigInt64Array | BigUint64Array => {
   const { width, scale, bytes, delta } = packed;
   const quick = !delta && width > 0 && length >= unpackedMin ? unpacker() : undefined;
-  if (quick && width > 0) {
+  if (quick) {
     const out = isUnsigned ? newUnsigned(length) : newSigned(length);
     const signed = new BigInt64Array(out.buffer, out.byteOffset, length);
     quick.wides(viewOf(width, bytes, length), BigInt(scale) * BigInt(unit), BigInt.asIntN(64, base), signed);

@@ -11,14 +11,13 @@ import { type Field, type Vector, take } from '../../vectors/vector.ts';
 import { unionOfOne } from '../../vectors/unions.ts';
 import type { Codes, Column } from './column.ts';
 import { type SegmentSource, codesAsStored, decodeColumn, decodeFlags, distancesAsStored, unpacked } from './decode.ts';
-import { type Width, store, stored, unpackCodes } from './packing.ts';
+import { pickStored, stored, unpackCodes } from './packing.ts';
 import { type SegmentVisitor, visitSegments } from './wanted.ts';
 
 type RecordColumn = Extract<Column, { form: 'record' }>;
 type NumberColumn = Extract<Column, { form: 'number' }>;
 type BytesColumn = Extract<Column, { form: 'bytes' }>;
 type UnionColumn = Extract<Column, { form: 'union' }>;
-type Stored = Uint8Array | Uint16Array | Uint32Array;
 
 /** Rows of so large a part of a column are picked; of more all are decoded. */
 export const pickedShareMax = 0.75;
@@ -68,15 +67,10 @@ const pickRecord = (column: RecordColumn, index: Uint32Array, source: SegmentSou
       name: f.name,
       optional: f.optional,
       values: pickRows(f.values, index, source),
-      ...(f.present && { present: pickFlags(decodeFlags(f.present, column.rows, source), index) }),
+      ...(f.present && { present: pickStored(decodeFlags(f.present, column.rows, source), index) }),
     }),
   ),
 });
-const pickFlags = (flags: Uint8Array, index: Uint32Array): Uint8Array => {
-  const out = new Uint8Array(index.length);
-  for (let i = 0; i < out.length; i++) out[i] = flags[index[i]];
-  return out;
-};
 
 /** Names what `pickRows` reads, in order of places. */
 export const visitPicked = (column: Column, visit: SegmentVisitor): void => {
@@ -120,30 +114,12 @@ const onlyTag = ({ tags: { base, width }, members, rows }: UnionColumn): number 
 
 const pickNumbers = (column: NumberColumn, index: Uint32Array, source: SegmentSource): Vector => {
   const { width } = column.packed!;
-  const bytes = width === 0 ? noBytes : bytesAt(distancesAsStored(column, source), width, index);
+  const bytes = width === 0 ? noBytes : stored(pickStored(distancesAsStored(column, source), index));
   const { length } = index;
   return { form: 'number', type: column.layout.type, length, values: unpacked(column, bytes, length) };
 };
 const pickCodes = (c: Codes, rows: number, index: Uint32Array, source: SegmentSource): Uint32Array => {
-  const bytes = c.width === 0 ? noBytes : bytesAt(codesAsStored(c, rows, source), c.width, index);
+  const bytes = c.width === 0 ? noBytes : stored(pickStored(codesAsStored(c, rows, source), index));
   return unpackCodes(bytes, c.base, c.width, index.length);
 };
 const noBytes = new Uint8Array(0);
-
-/** What is stored of each row. */
-const bytesAt = (from: Stored, width: Width, index: Uint32Array): Uint8Array => {
-  const out = store(width, index.length);
-  if (from instanceof Uint8Array) pick8(from, index, out as Uint8Array);
-  else if (from instanceof Uint16Array) pick16(from, index, out as Uint16Array);
-  else pick32(from, index, out as Uint32Array);
-  return stored(out);
-};
-const pick8 = (from: Uint8Array, index: Uint32Array, out: Uint8Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
-};
-const pick16 = (from: Uint16Array, index: Uint32Array, out: Uint16Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
-};
-const pick32 = (from: Uint32Array, index: Uint32Array, out: Uint32Array): void => {
-  for (let i = 0; i < out.length; i++) out[i] = from[index[i]];
-};
