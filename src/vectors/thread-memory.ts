@@ -192,6 +192,7 @@ export class ThreadMemory {
    * themselves.
    */
   isShort(account: MemoryAccount): boolean {
+    if (account.isLeaving) return true;
     const share = this.shareKept(account) * shortShare;
     this.relieve(share);
     const now = this.use.bytes();
@@ -219,6 +220,10 @@ export class ThreadMemory {
     // Where others wait already, it has been found out that what is there is held.
     if (this.waiting.size === 0) this.relieve(waitingShare);
     return use.bytes() > this.limit(waitingShare);
+  }
+  /** Whether a task should spill before it waits: what it holds meanwhile, nobody else can have. */
+  wantsSpilled(account: MemoryAccount): boolean {
+    return account.made >= waitHeavyMin && this.use.isNear?.() === true;
   }
   /** Resolves when a task has ended, or after a while. */
   changed(): Promise<void> {
@@ -315,6 +320,9 @@ export class MemoryAccount {
   waitedMs = 0;
   hasBegun = false;
   isWaiting = false;
+  /** It waits after this turn, and its operators spill what they can before. */
+  isLeaving = false;
+  private hasLeft = false;
   constructor(thread: ThreadMemory, task: TaskTurns) {
     this.thread = thread;
     this.task = task;
@@ -322,18 +330,26 @@ export class MemoryAccount {
 
   /** Between two turns: waits while others need the thread's memory first; undefined if it need not. */
   turn(signal: AbortSignal): Promise<void> | undefined {
-    if (this.task.isPart !== true && this.waitedMs < waitMsMax && this.thread.isBehind(this)) return this.wait(signal);
+    if (this.task.isPart !== true && this.waitedMs < waitMsMax && this.thread.isBehind(this)) {
+      if (this.isLeaving || !this.leaves()) return this.wait(signal);
+    } else this.isLeaving = this.hasLeft = false;
     this.hasBegun = true;
     return undefined;
   }
+  /** Whether it takes one more turn, in which its operators spill. */
+  private leaves(): boolean {
+    if (this.hasLeft || !this.thread.wantsSpilled(this)) return false;
+    return (this.isLeaving = this.hasLeft = true);
+  }
   private async wait(signal: AbortSignal): Promise<void> {
     this.isWaiting = true;
+    this.isLeaving = false;
     do {
       const since = performance.now();
       await this.thread.changed();
       this.waitedMs += performance.now() - since;
       signal.throwIfAborted();
-    } while (this.waitedMs < waitMsMax && this.thread.isBehind(this));
+    } while (this.waitedMs < waitMsMax && this.thread.isBehind(this) && !this.leaves());
     this.isWaiting = false;
     this.hasBegun = true;
   }

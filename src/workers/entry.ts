@@ -55,7 +55,7 @@ const stops = new Int32Array(settings.stops);
 const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
-const budget = new LoadBudget(settings.loadMemoryBytesMax);
+const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isBeyond(nearShare) });
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
 const { index: thread } = settings.thread;
 /**

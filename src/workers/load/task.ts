@@ -27,6 +27,16 @@ const turnMsMax = 30_000;
 /** Least memory for sorting: with less a load is nothing but runs. */
 const sortBytesMin = 4 << 20;
 
+/** What a load sorts of its share while the process is near its bound. */
+const nearShare = 1 / 4;
+
+interface LoadBudgetOptions {
+  /** Whether the process has nearly as much in use as it may. */
+  readonly isNear?: () => boolean;
+  /** Most of the time that a load waits for its turn. */
+  readonly turnMs?: number;
+}
+
 /**
  * Memory of the loads of one worker: each has its share, and those that no share bounds, of very many shapes or held
  * whole, go on one after the other.
@@ -35,13 +45,15 @@ const sortBytesMin = 4 << 20;
  */
 export class LoadBudget {
   private readonly bytesMax: number;
+  private readonly isNear: () => boolean;
   private readonly turnMs: number;
   private loads = 0;
   /** The load of very many shapes that goes on, and what tells the others that it has ended. */
   private ahead: LoadShare | undefined;
   private waiting: (() => void)[] = [];
-  constructor(bytesMax: number, turnMs = turnMsMax) {
+  constructor(bytesMax: number, { isNear = () => false, turnMs = turnMsMax }: LoadBudgetOptions = {}) {
     this.bytesMax = bytesMax;
+    this.isNear = isNear;
     this.turnMs = turnMs;
   }
 
@@ -51,7 +63,7 @@ export class LoadBudget {
     const memory = this.forReader();
     const load: LoadShare = {
       memory,
-      sortBytesMax: () => Math.max(sortBytesMin, this.share - memory.bytes),
+      sortBytesMax: () => Math.max(sortBytesMin, this.sorted - memory.bytes),
       turn: async (signal) => {
         if (hasTurn) return;
         const until = performance.now() + this.turnMs;
@@ -73,6 +85,10 @@ export class LoadBudget {
   }
   get share(): number {
     return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads));
+  }
+  /** What a load may sort in memory: near the process's bound it makes shorter runs, and is not refused for it. */
+  private get sorted(): number {
+    return this.isNear() ? this.share * nearShare : this.share;
   }
   /**
    * What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of

@@ -247,6 +247,27 @@ describe('tasks that need much together', () => {
     for (const account of [slow, part, second]) make(account, 20);
     expect([part, second].map((account) => asked(account).waits)).toEqual([false, false]);
   });
+  test('near the bound of the process a task spills once before it waits, and so does one that waits already', async () => {
+    let isNear = true;
+    const memory = new ThreadMemory(100 * mega, {
+      bytes: () => 90 * mega,
+      collect: () => undefined,
+      isNear: () => isNear,
+    });
+    const [first, second, third] = [memory.open(), memory.open(), memory.open()];
+    for (const account of [first, second, third]) make(account, 20);
+    expect(asked(second).waits).toBe(false);
+    expect(second.isShort).toBe(true);
+    expect(asked(second).waits).toBe(true);
+    isNear = false;
+    const { waits, then } = asked(third);
+    expect(waits).toBe(true);
+    isNear = true;
+    await then;
+    expect(third.isShort).toBe(true);
+    expect(asked(third).waits).toBe(true);
+    for (const account of [first, second, third]) memory.close(account);
+  });
   test('one that is cancelled waits no longer', async () => {
     const use = { held: 90 * mega, garbage: 0 };
     const { memory } = thread(use);

@@ -38,7 +38,7 @@ test('a load that is given up does not wait', async () => {
 });
 
 test('nobody waits for ever', async () => {
-  const budget = new LoadBudget(64 << 20, 30);
+  const budget = new LoadBudget(64 << 20, { turnMs: 30 });
   const first = budget.begin();
   const second = budget.begin();
   const began = performance.now();
@@ -54,4 +54,12 @@ test('nobody waits for ever', async () => {
     setImmediate(resolve);
   });
   expect(has).toBe(true);
+});
+
+test('near the bound of the process loads sort a quarter of their share at a time', () => {
+  let isNear = false;
+  const load = new LoadBudget(64 << 20, { isNear: () => isNear }).begin();
+  expect(load.sortBytesMax()).toBe(64 << 20);
+  isNear = true;
+  expect(load.sortBytesMax()).toBe(16 << 20);
 });
