@@ -377,11 +377,7 @@ const makeJoin = (op: Extract<PlanOp, { kind: 'join' }>, build: Build): Pipeline
   const run = join(op, build);
   if (!op.right) return ([left, right]) => [run(left!, right!)];
   const right = build.step(op.right);
-  const { rightColumns } = op;
-  return (inputs) => {
-    const rows = right(nothing());
-    return [run(one(inputs), rightColumns ? withColumns(rows, rightColumns) : rows)];
-  };
+  return (inputs) => [run(withColumns(one(inputs), op.leftColumns), withColumns(right(nothing()), op.rightColumns))];
 };
 
 const makers: { readonly [K in PlanOpKind]: Maker<K> } & {

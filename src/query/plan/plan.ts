@@ -450,6 +450,13 @@ export type PlanOp =
       /** Nobody relies on the order of the rows, as in SQL: sides may be exchanged. */
       readonly anyOrder?: true;
       /**
+       * The left side is likely to have fewer rows than the right one: it is read first, and if it has no more rows
+       * than this, and fits, the right side streams past it.
+       */
+      readonly leftFirst?: number;
+      /** What is read of the left rows then, or later; absent: all may be. */
+      readonly leftColumns?: readonly FieldPath[];
+      /**
        * What stands for the row of a side that has none: nulls in the columns of its tables, as in SQL. Absent: nothing
        * does.
        */

@@ -147,6 +147,8 @@ const opText = (op: PlanOp): string => {
         `as {${op.leftName},${op.rightName}}`,
         op.equal.length > 0 ? `on ${op.equal.map((k) => `${exprText(k.left)}=${exprText(k.right)}`).join(', ')}` : '',
         op.residual ? `if ${exprText(op.residual)}` : '',
+        op.leftFirst === undefined ? '' : `left first (${op.leftFirst} rows at most)`,
+        op.leftColumns ? `left columns (${op.leftColumns.map(pathText).join(', ')})` : '',
         op.rightColumns ? `right columns (${op.rightColumns.map(pathText).join(', ')})` : '',
       );
     case 'window':

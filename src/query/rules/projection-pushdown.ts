@@ -167,13 +167,15 @@ const joined = (
   if (!op.right) return { op, demand: 'all' };
   const wanted = union(sideOf(pair, op.rightName), readBy(op.equal.map((k) => k.right)));
   const right = followed(op.right.ops, wanted, tables);
+  const left = union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left)));
   return {
     op: {
       ...op,
       right: { ops: right.ops } satisfies Pipeline,
+      ...(op.leftFirst !== undefined && left !== 'all' && { leftColumns: minimal(left) }),
       ...(wanted !== 'all' && givesMore(op.right.ops, wanted) && { rightColumns: minimal(wanted) }),
     },
-    demand: union(sideOf(pair, op.leftName), readBy(op.equal.map((k) => k.left))),
+    demand: left,
   };
 };
 /** Whether rows have more columns than are wanted: those that filters and joins read on the way. */

@@ -1,5 +1,6 @@
 /** How many rows operators give, about: for the order of joins, which needs no more than who has many and who few. */
-import type { PlanOp } from '../plan/plan.ts';
+import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import { conjuncts } from '../plan/walk.ts';
 
 /** How many rows there are, about, and what part of its tables' rows filters and groups leave. */
 export interface RowEstimate {
@@ -23,6 +24,8 @@ export const filtered = ({ rows, share }: RowEstimate, parts: number): RowEstima
   return { rows: times(rows, left), share: share * left };
 };
 
+const partsOf = (e: PlanExpr | undefined): number => (e ? conjuncts(e).length : 0);
+
 const times = (rows: number | undefined, by: number): number | undefined =>
   rows === undefined ? undefined : rows * by;
 const most = (rows: number | undefined, max: number): number | undefined =>
@@ -33,7 +36,7 @@ const sum = (all: readonly (number | undefined)[]): number | undefined =>
 const ofSource = (op: PlanOp): RowEstimate => {
   switch (op.kind) {
     case 'scan':
-      return { rows: sum(op.sources.map((s) => s.content?.rowCount)), share: 1 };
+      return filtered({ rows: sum(op.sources.map((s) => s.content?.rowCount)), share: 1 }, partsOf(op.filter));
     case 'null':
       return { rows: 1, share: 1 };
     case 'empty':
@@ -54,6 +57,7 @@ const besides = (all: readonly RowEstimate[]): RowEstimate => ({
 const after = (op: PlanOp, before: RowEstimate): RowEstimate => {
   switch (op.kind) {
     case 'filter':
+      return filtered(before, partsOf(op.expr));
     case 'distinct':
       return filtered(before, 1);
     case 'aggregate':
@@ -65,7 +69,7 @@ const after = (op: PlanOp, before: RowEstimate): RowEstimate => {
     case 'top':
       return { ...before, rows: most(before.rows, op.count) };
     case 'join':
-      return op.right ? joined(op.style, before, estimateRows(op.right.ops)) : { rows: undefined, share: 1 };
+      return op.right ? joined(op, before, estimateRows(op.right.ops)) : { rows: undefined, share: 1 };
     case 'sort':
     case 'window':
     case 'cut':
@@ -83,15 +87,19 @@ const after = (op: PlanOp, before: RowEstimate): RowEstimate => {
       return { rows: undefined, share: before.share };
   }
 };
-/** Equalities are taken for those of a key: no row of the longer side has two matches. */
+/**
+ * Equalities are taken for those of a key: no row of the longer side has two matches, and of an inner join it has one as
+ * often as filters leave a row of the shorter side.
+ */
 const joined = (
-  style: (PlanOp & { readonly kind: 'join' })['style'],
+  { style, firstOnly }: PlanOp & { readonly kind: 'join' },
   left: RowEstimate,
   right: RowEstimate,
 ): RowEstimate => {
   const both = left.rows === undefined || right.rows === undefined ? undefined : ([left.rows, right.rows] as const);
   const share = Math.min(left.share, right.share);
-  if (style === 'anti') return left;
+  if (style === 'anti' || firstOnly) return left;
   if (style === 'cross') return { rows: both && both[0] * both[1], share };
-  return { rows: both && Math.max(...both), share: style === 'inner' ? share : 1 };
+  if (style !== 'inner') return { rows: both && Math.max(...both), share: 1 };
+  return { rows: both && (both[0] > both[1] ? both[0] * right.share : both[1] * left.share), share };
 };

@@ -24,6 +24,7 @@ import { filterThroughValues } from './filter-through-values.ts';
 import { headThroughValues } from './head-through-values.ts';
 import { inJoin } from './in-join.ts';
 import { joinOrder } from './join-order.ts';
+import { leftFirst } from './left-first.ts';
 import { outerJoin } from './outer-join.ts';
 import { passRemoval } from './pass-removal.ts';
 import { projectionPushdown } from './projection-pushdown.ts';
@@ -67,6 +68,7 @@ export const rules = [
   scanLimit,
   sortedAggregate,
   unorderedScan,
+  leftFirst,
   projectionPushdown,
   sharedColumns,
 ] as const satisfies readonly Rule[];

@@ -11,10 +11,15 @@ export const unorderedScan = {
   apply: (ops) => {
     const [scan, ...rest] = ops;
     if (scan?.kind !== 'scan' || !scan.ordered) return ops;
-    const next = rest.find((op) => !keepsOrder(op) && op.kind !== 'join');
-    return next && isIndifferent(next) ? [{ ...scan, ordered: false }, ...rest] : ops;
+    return isOrderFree(rest) ? [{ ...scan, ordered: false }, ...rest] : ops;
   },
 } as const satisfies Rule;
+
+/** Whether nobody can tell in which order rows come to these operators. */
+export const isOrderFree = (ops: readonly PlanOp[]): boolean => {
+  const next = ops.find((op) => !keepsOrder(op) && op.kind !== 'join');
+  return next !== undefined && isIndifferent(next);
+};
 
 /** Aggregates whose result depends on the order of their input. */
 const ordered: ReadonlySet<string> = new Set(['any', 'collect', 'collect_map', 'fuse']);

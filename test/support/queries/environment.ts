@@ -1,6 +1,6 @@
 /**
  * What the compiler is given in tests: the engine's own catalogs, and two pools `p` (key ts, desc) and `q` (key id,
- * asc), or files by name.
+ * asc), of which nobody knows how many rows they have, and three of which that is known; or files by name.
  */
 import { aggregateCatalog } from '../../../src/exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../../src/exec/windows/windows.ts';
@@ -9,9 +9,20 @@ import { functionCatalog } from '../../../src/exec/functions/functions.ts';
 import type { CompileEnvironment, ResolvedSource, SourceRequest } from '../../../src/query/plan/plan.ts';
 import type { Type } from '../../../src/vectors/type.ts';
 
+const counted = (name: string, rowCount: number): ResolvedSource => ({
+  kind: 'pool',
+  name,
+  handle: name,
+  sortKeys: [],
+  order: 'asc',
+  content: { rowCount, fields: undefined },
+});
 const pools: Readonly<Record<string, ResolvedSource>> = {
   p: { kind: 'pool', name: 'p', handle: 'p', sortKeys: [['ts']], order: 'desc' },
   q: { kind: 'pool', name: 'q', handle: 'q', sortKeys: [['id']], order: 'asc' },
+  few: counted('few', 1000),
+  many: counted('many', 1_000_000),
+  more: counted('more', 1_500_000),
 };
 
 export const lakeEnvironment = (defaultSource?: SourceRequest): CompileEnvironment => ({

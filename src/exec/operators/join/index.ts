@@ -6,14 +6,14 @@
  * keys are of another kind than the built ones, go through the codes of a GroupTable, which is made when the first of
  * them comes.
  */
-import { isInteger, types } from '../../../vectors/type.ts';
+import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { type FlatVector, type Vector, flatten, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
 import { GroupTable } from '../../aggregates/grouping/groups.ts';
 import { none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
 import { flatSize } from '../compact.ts';
-import { type Pairs, directOf, pairsDirect, placesOf } from './direct.ts';
+import { type Pairs, directOf, pairsDirect, placesOf, rangeOf } from './direct.ts';
 import { type KeySet, keySetOf, noKeys } from './key-set.ts';
 import { type ClassRows, MixedKeys, byClass, primitiveName } from './mixed.ts';
 import type { Sorted } from './ranges.ts';
@@ -22,6 +22,8 @@ import { kinds, kindsOf } from '../rows/kinds.ts';
 
 /** What a row of the built side takes besides itself. */
 const indexBytes = 32;
+/** What rows take that were built. */
+export const builtBytes = (rows: Vector): number => flatSize(rows) + rows.length * indexBytes;
 /**
  * What rows that are to be built take: they are put together in one piece, so there are two of each for a moment, and
  * indexed.
@@ -78,7 +80,7 @@ export class JoinIndex {
   private asked = 0;
   private coded: Coded | undefined;
   private unique: boolean | undefined;
-  private keysTold: KeySet | undefined;
+  private readonly keysTold: (KeySet | undefined)[] = [];
   /** Its rows by the classes of their keys, once it is asked; none: all are of one. */
   private classes: readonly ClassRows[] | undefined;
   private mixed: MixedKeys | undefined;
@@ -115,13 +117,16 @@ export class JoinIndex {
   get isUnique(): boolean {
     return (this.unique ??= this.next.every((place) => place === none));
   }
-  /** Its keys, as far as whole numbers tell them; undefined: they do not. */
-  keySet(keepsNulls: boolean): KeySet | undefined {
+  /** The values of its key `k`, as far as whole numbers tell them; undefined: they do not. */
+  keySet(k: number, keepsNulls: boolean): KeySet | undefined {
     const { typed, next, loose } = this;
     if (next.length === 0) return noKeys;
-    if (!typed?.range) return undefined;
-    const options = { type: typed.keys[0].type, loose, keepsNulls };
-    return (this.keysTold ??= keySetOf(keyNumbers(typed.keys).subarray(0, next.length), typed.range, options));
+    const key = typed?.keys[k];
+    if (key?.form !== 'number' || (isFloat(key.type) && !loose)) return undefined;
+    const range = typed!.keys.length === 1 ? typed!.range : rangeOf(key.values, next.length);
+    if (!range) return undefined;
+    const options = { type: key.type, loose, keepsNulls };
+    return (this.keysTold[k] ??= keySetOf(key.values.subarray(0, next.length), range, options));
   }
   /** For another run: no row has had a match. */
   anew(): JoinIndex {

@@ -9,6 +9,7 @@
  * put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
  * the order of partitions.
  */
+import type { PlanExpr } from '../../../query/plan/plan.ts';
 import { pathOf } from '../../../query/plan/walk.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
@@ -24,7 +25,16 @@ import { RightSide } from './null-aware.ts';
 import { type JoinOp, type JoinParts, keepsLeft, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
 import { rangesOf } from './ranges.ts';
 import { Aside } from './spill.ts';
-import { type Turned, type Turns, fitsLeft, isTurnable, isTurnableLate, sidesOf, turnedOver } from './turned.ts';
+import {
+  type Turned,
+  type Turns,
+  fewLeft,
+  fitsLeft,
+  isTurnable,
+  isTurnableLate,
+  sidesOf,
+  turnedOver,
+} from './turned.ts';
 import { rightFirst } from './right-first.ts';
 import { pulled } from '../../pulled.ts';
 
@@ -53,12 +63,16 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
   };
 };
 
-/** Tells the left side which of its rows may have partners, where others are not given. */
-const tell = ({ narrow }: Stream, index: JoinIndex, op: JoinOp): void => {
-  if (!narrow || keepsLeft(op) || op.equal.length !== 1) return;
-  const path = pathOf(op.equal[0].left);
-  const keys = path && path.length > 0 ? index.keySet(op.nullsMatch) : undefined;
-  if (keys) narrow({ path: path!, keys });
+/**
+ * Tells a side which of its rows may have partners, where others are not given. `keys`: what its rows are asked for, in
+ * the order of the index's keys.
+ */
+const tell = ({ narrow }: Stream, index: JoinIndex, keys: readonly PlanExpr[], { nullsMatch }: JoinOp): void => {
+  keys.forEach((key, k) => {
+    const path = narrow && pathOf(key);
+    const known = path && path.length > 0 ? index.keySet(k, nullsMatch) : undefined;
+    if (known) narrow!({ path: path!, keys: known });
+  });
 };
 
 /** Of its budget a join may give so much to a table by place. */
@@ -154,9 +168,9 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     for (let batch = before.waiting.shift(); batch; batch = before.waiting.shift()) yield* aside.left(batch);
   };
   const takeRight = function* takeRight(batch: Vector): Generator<Item> {
+    if (turned) return yield* streamed(turned, batch);
     const own = compact(withoutUnions(batch));
     if (rightSide && !(yield* rightSide.see(own, parts))) return;
-    if (turned) return yield* streamed(turned, own);
     if (aside) return yield* aside.right(own);
     rows.push(own);
     hold(heldBytes(own));
@@ -183,6 +197,16 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         return;
       }
       ({ rights: rows, lefts: waiting } = sides);
+    } else if (op.leftFirst !== undefined && level === 0) {
+      turned = yield* fewLeft(items, waiting, holding, parts);
+      if (turned)
+        tell(
+          right,
+          turned.index,
+          op.equal.map((k) => k.right),
+          op,
+        );
+      yield* rightFirst(right, items, { right: takeRight, left: takeLeft });
     } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
     if (rightSide?.hasNull) return;
     if (turned) return yield* turned.finish();
@@ -206,7 +230,13 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         held = 0;
       }
     }
-    if (level === 0) tell(left, index, op);
+    if (level === 0 && !keepsLeft(op))
+      tell(
+        left,
+        index,
+        op.equal.map((k) => k.left),
+        op,
+      );
     for (const batch of waiting) yield* grown(index, probe(batch, index, parts));
     for (let next = items.next(); !next.done; next = items.next()) {
       if (isBatch(next.value)) yield* grown(index, probe(next.value, index, parts));
