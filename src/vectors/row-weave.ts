@@ -49,7 +49,7 @@ interface Strand {
   /** The row of the values of each row; absent: the same. */
   readonly codes?: Uint32Array;
   /** 0: the field is absent in that row, and nothing is printed, not even its head. */
-  readonly present?: Uint8Array | undefined;
+  present?: Uint8Array | undefined;
 }
 
 /** The strand of a column with `head` before each value. `rows`: how many will be printed, about. */

@@ -91,7 +91,7 @@ export class LakeSession {
   /** Takes over a snapshot that others release. */
   lend(snapshot: Snapshot): void {
     this.opened.push({
-      snapshot: { ...viewOf(snapshot), release: () => undefined },
+      snapshot: lentOf(snapshot),
       branch: '',
       poolId: snapshot.pool.id,
     });
@@ -481,11 +481,12 @@ const poolMetas: ReadonlySet<string> = new Set([
   'diff',
 ]);
 
-const viewOf = (snapshot: Snapshot): Omit<Snapshot, 'release'> => ({
+const lentOf = (snapshot: Snapshot): Snapshot => ({
   pool: snapshot.pool,
   commit: snapshot.commit,
   objectCount: snapshot.objectCount,
   page: (request) => snapshot.page(request),
+  release: () => undefined,
 });
 
 /** What a worker needs to know of a pool to load into it. */

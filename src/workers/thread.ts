@@ -39,8 +39,6 @@ import type { WorkerSettings } from './worker-settings.ts';
 export interface TaskEvents {
   readonly step?: (step: Step, told: StepTold) => void;
   readonly chunk?: (bytes: Uint8Array, stats: QueryStats) => void;
-  /** Starts a part of the task in another thread. */
-  readonly helper?: (of: PartOf) => MessagePort | undefined;
   readonly done: (outcome: TaskOutcome) => void;
   readonly failed: (error: LakeError, told: boolean) => void;
 }
@@ -58,6 +56,8 @@ let hasCollected = false;
  * cancelled.
  */
 interface TaskTerms {
+  /** Starts a part of the task in another thread. */
+  readonly helper?: (of: PartOf) => MessagePort | undefined;
   readonly windowBytesMax: number;
   readonly place?: PlaceKind;
   readonly client?: TaskClient | undefined;
@@ -79,6 +79,7 @@ export class RunningTask {
   readonly place: PlaceKind | undefined;
   readonly client: TaskClient | undefined;
   isGivenUp = false;
+  private readonly helper: TaskTerms['helper'];
   private readonly unheard: TaskTerms['unheard'];
   private sent = 0;
   private waiting: (() => void) | undefined;
@@ -88,7 +89,7 @@ export class RunningTask {
     thread: Thread,
     session: LakeSession,
     events: TaskEvents,
-    { windowBytesMax, place, client, unheard }: TaskTerms,
+    { windowBytesMax, place, client, helper, unheard }: TaskTerms,
   ) {
     this.id = id;
     this.thread = thread;
@@ -97,6 +98,7 @@ export class RunningTask {
     this.windowBytesMax = windowBytesMax;
     this.place = place;
     this.client = client;
+    this.helper = helper;
     this.unheard = unheard;
   }
 
@@ -221,7 +223,7 @@ export class RunningTask {
   private async answer({ call, request }: Extract<FromWorker, { type: 'call' }>): Promise<void> {
     let reply: ToWorker;
     if (request.kind === 'helper') {
-      const port = this.events?.helper?.(request.of);
+      const port = this.events && this.helper?.(request.of);
       this.thread.post({ type: 'answer', task: this.id, call, value: port }, port);
       return;
     }

@@ -22,7 +22,7 @@ import {
 import { numberText, jsonString, jsonText } from './text.ts';
 
 /** What the batches of one answer share. */
-type JsonContext = WeaveStyle;
+export type JsonContext = WeaveStyle;
 /** What is shared at the beginning of an answer: nothing yet. */
 export const jsonContext = (): JsonContext => {
   const c: JsonContext = {
@@ -134,10 +134,12 @@ const bytesPrinter = (v: BytesVector, out: TextOut): RowPrinter => {
 
 const recordPrinter = (v: RecordVector, out: TextOut, c: JsonContext, rows: number): RowPrinter => {
   const firstSure = v.fields.findIndex((f) => !f.present);
-  const strands = v.fields.map((f, i) => ({
-    ...strandOf(`${i === 0 && firstSure === 0 ? '' : ','}${jsonString(f.name)}:`, f.values, c, out, rows),
-    present: f.present,
-  }));
+  const strands = v.fields.map((f, i) => {
+    const head = `${i === 0 && firstSure === 0 ? '' : ','}${jsonString(f.name)}:`;
+    const strand = strandOf(head, f.values, c, out, rows);
+    if (f.present) strand.present = f.present;
+    return strand;
+  });
   if (firstSure === 0) return weavePrinter('{', strands, '}', out);
   const print = weavePrinter('', strands, '}', out);
   return (row) => {

@@ -44,31 +44,13 @@ export interface Taken<P extends Protocol> {
 }
 
 /** Takes a body and commits what is in it. @throws what is wrong with all of it */
-export const takeBody = async <P extends Protocol>(
-  call: Call,
-  { protocol, pool, time, defaults, utf8, contentEncoding, isKnown = () => false, byId = false }: BodyForm<P>,
-): Promise<Taken<P>> => {
+export const takeBody = async <P extends Protocol>(call: Call, form: BodyForm<P>): Promise<Taken<P>> => {
+  const { time } = form;
   const loads = new BodyLoads(call);
   const note = commitNote(call.request.headers);
-  const form = {
-    protocol,
-    pool,
-    time,
-    ...(defaults && { defaults }),
-    ...(utf8 && { utf8 }),
-    contentCodings: requestCodings(contentEncoding),
-  };
   try {
-    const { told, pools, digest } = await call.service.workers.ingest<P>({
-      ...form,
-      ...loads.body(),
-      get signal() {
-        return loads.signal;
-      },
-      target: (name) => loads.begin(name, time),
-      ...(byId && { identity: (name: string) => loads.identityField(name) }),
-    });
-    const key = bodyKeyOf(call, digest, isKnown(told));
+    const { told, pools, digest } = await call.service.workers.ingest<P>(new AskedIngest(form, loads));
+    const key = bodyKeyOf(call, digest, (form.isKnown ?? never)(told));
     const taken = new Map<string, PoolTaken>();
     const committing = [...pools].map(async ([name, reply]) => {
       taken.set(name, await loads.commit(name, reply, { note, key, time }));
@@ -80,6 +62,50 @@ export const takeBody = async <P extends Protocol>(
     throw error;
   }
 };
+
+const never = (): boolean => false;
+
+/** A body as the workers are asked for it; of one shape for all protocols. */
+class AskedIngest<P extends Protocol> implements IngestRequest<P> {
+  readonly protocol: P;
+  readonly pool: string | undefined;
+  readonly time: string;
+  readonly defaults: IngestRequest['defaults'];
+  readonly utf8: IngestRequest['utf8'];
+  readonly contentCodings: IngestRequest['contentCodings'];
+  readonly body: IngestRequest['body'];
+  readonly whole: IngestRequest['whole'];
+  readonly begun: IngestRequest['begun'];
+  readonly client: IngestRequest['client'];
+  private readonly byId: boolean;
+  private readonly loads: BodyLoads;
+
+  constructor({ protocol, pool, time, defaults, utf8, contentEncoding, byId = false }: BodyForm<P>, loads: BodyLoads) {
+    const { body, whole, begun, client } = loads.body();
+    this.protocol = protocol;
+    this.pool = pool;
+    this.time = time;
+    this.defaults = defaults;
+    this.utf8 = utf8;
+    this.contentCodings = requestCodings(contentEncoding);
+    this.body = body;
+    this.whole = whole;
+    this.begun = begun;
+    this.client = client;
+    this.byId = byId;
+    this.loads = loads;
+  }
+
+  get signal(): AbortSignal {
+    return this.loads.signal;
+  }
+  target(name: string): ReturnType<IngestRequest['target']> {
+    return this.loads.begin(name, this.time);
+  }
+  identity(name: string): string | null | undefined {
+    return this.byId ? this.loads.identityField(name) : null;
+  }
+}
 
 /** The pool of a body that has records for one. @throws why they were not committed */
 export const onlyCommit = ({ pools }: Pick<Taken<Protocol>, 'pools'>): Id | undefined => {

@@ -175,22 +175,25 @@ const combined = async (
   byObjects: () => Promise<{ readonly changes: Changes; readonly secondParent?: Id }>,
 ): Promise<NewCommit> => {
   if (records) await checkSides(store, combination, records);
-  const made = {
-    branch: branchOf(combination),
-    note,
-    message: combinedMessage(store, combination),
-    ...(combination.kind === 'merge' && { child: combination.child }),
-  };
-  if (!records?.change) return { ...made, ...(await byObjects()) };
+  const branch = branchOf(combination);
+  const message = combinedMessage(store, combination);
+  const child = combination.kind === 'merge' ? combination.child : undefined;
+  if (!records?.change) {
+    const { changes, secondParent } = await byObjects();
+    return { branch, note, message, child, changes, secondParent };
+  }
   const { removes: gone, adds, from } = records.change;
-  const list = await store.list(store.branch(made.branch).commit);
+  const list = await store.list(store.branch(branch).commit);
   return {
-    ...made,
+    branch,
+    note,
+    message,
+    child,
     changes: { removes: inList(store, list, gone), adds: [] },
+    secondParent: child === undefined ? undefined : records.theirs,
     created: objects,
     from,
     lineage: await store.lineage.changes({ adds, deletes: gone, from }),
-    ...(combination.kind === 'merge' && { secondParent: records.theirs }),
   };
 };
 /**

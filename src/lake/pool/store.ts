@@ -76,9 +76,9 @@ export interface NewCommit {
   readonly created?: readonly ObjectMeta[];
   /** The created objects get the marker that `:vectors` lists. */
   readonly vectorsOfCreated?: boolean;
-  readonly secondParent?: Id;
+  readonly secondParent?: Id | undefined;
   /** Of a merge: what was merged, as the request named it. */
-  readonly child?: string;
+  readonly child?: string | undefined;
   /**
    * It makes its objects of those that it removes (`StoredCommit.rewrite`); `lineage`: what that adds to the pool's
    * lineage.

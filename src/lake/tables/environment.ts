@@ -12,7 +12,7 @@
  */
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { open, type Database, type RootDatabase } from 'lmdb';
+import { open, type Database, type RangeOptions as LmdbRange, type RootDatabase } from 'lmdb';
 import { LakeError, messageOf } from '../../errors.ts';
 import { prepareTables } from './head.ts';
 import type { TableName } from './table-rows.ts';
@@ -110,13 +110,12 @@ export class Environment {
   *range(table: TableName, options: RangeOptions = {}): IterableIterator<Row> {
     const low = options.start ?? options.prefix;
     const high = options.prefix && after(options.prefix);
-    const bounds = options.reverse
-      ? { ...(high && { start: high }), ...(low && { end: low }), reverse: true }
-      : { ...(low && { start: low }), ...(high && { end: high }) };
-    for (const row of this.stores[table]?.getRange({
-      ...bounds,
-      ...(options.limit !== undefined && { limit: options.limit + (options.reverse ? 1 : 0) }),
-    }) ?? []) {
+    const bounds: LmdbRange = options.reverse ? { reverse: true } : {};
+    const [start, end] = options.reverse ? [high, low] : [low, high];
+    if (start) bounds.start = start;
+    if (end) bounds.end = end;
+    if (options.limit !== undefined) bounds.limit = options.limit + (options.reverse ? 1 : 0);
+    for (const row of this.stores[table]?.getRange(bounds) ?? []) {
       // A reversed range begins with its upper bound itself, which no prefix includes.
       if (options.prefix && Buffer.compare(row.key.subarray(0, options.prefix.length), options.prefix) !== 0) continue;
       yield row;

@@ -52,12 +52,8 @@ export const ingest = (
   const digest = createHash('sha256');
   const codings = form.contentCodings ?? [];
   const plain = decoded(body, { codings, bytesMax: options.expandedBytesMax ?? Infinity });
-  return ingestPlain(
-    hashed(plain, (chunk) => digest.update(chunk)),
-    form,
-    options,
-    { ...tools, digest: () => digest.digest('hex') },
-  );
+  const came = hashed(plain, (chunk) => digest.update(chunk));
+  return ingestPlain(came, () => digest.digest('hex'), { form, options, tools });
 };
 /** The same of a body that is there as a whole, without a coding. */
 export const ingestWhole = (
@@ -65,14 +61,17 @@ export const ingestWhole = (
   form: IngestForm,
   options: ReadOptions,
   tools: IngestTools,
-): Promise<IngestOutcome> => ingestPlain(once(body), form, options, { ...tools, digest: () => hash('sha256', body) });
+): Promise<IngestOutcome> => ingestPlain(once(body), () => hash('sha256', body), { form, options, tools });
 
 /** `digest`: of the body, once all of it was read. */
 const ingestPlain = async (
   body: AsyncIterable<Uint8Array>,
-  { protocol, pool, time, defaults = {}, utf8 }: IngestForm,
-  options: ReadOptions,
-  { loads, identityOf, read, digest }: IngestTools & { readonly digest: () => string },
+  digest: () => string,
+  {
+    form: { protocol, pool, time, defaults = {}, utf8 },
+    options,
+    tools: { loads, identityOf, read },
+  }: { readonly form: IngestForm; readonly options: ReadOptions; readonly tools: IngestTools },
 ): Promise<IngestOutcome> => {
   let records = 0;
   try {

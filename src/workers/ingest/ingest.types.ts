@@ -80,10 +80,10 @@ export interface IngestForm {
   readonly pool?: string | undefined;
   readonly time?: string | undefined;
   /** Fields that records get which do not have them, where the protocol has such. */
-  readonly defaults?: Readonly<Record<string, string>>;
+  readonly defaults?: Readonly<Record<string, string>> | undefined;
   /** What to do with bytes that are no UTF-8, where the protocol has texts as bytes. */
-  readonly utf8?: BodyForm['utf8'];
-  readonly contentCodings?: readonly ContentCoding[];
+  readonly utf8?: BodyForm['utf8'] | undefined;
+  readonly contentCodings?: readonly ContentCoding[] | undefined;
 }
 
 /** What the records of a pool became, by the name under which they came. */
@@ -93,7 +93,7 @@ export type PoolOutcome =
       readonly records: number;
       readonly bytes: number;
       /** The objects are for no commit: they hold operations by this field. */
-      readonly field?: string;
+      readonly field?: string | undefined;
     }
   | { readonly error: WireError };
 /** Objects are in files that are synced, or inline. `digest`: SHA-256 of the body without its codings. */
@@ -109,16 +109,16 @@ export interface IngestRequest<P extends Protocol = Protocol>
     IngestForm {
   readonly protocol: P;
   /** Finds a pool, or makes it, once for each name; a load into it begins. @throws why it takes none */
-  readonly target: (pool: string) => Promise<{ readonly pool: PoolConfig; readonly watch: LoadWatch }>;
+  target(pool: string): Promise<{ readonly pool: PoolConfig; readonly watch: LoadWatch }>;
   /**
    * The only field, at the top of records, of a pool's identity; null: its identity is none such; undefined: there is no
    * pool. Default: none has any. @throws why it may not be asked
    */
-  readonly identity?: (pool: string) => string | null | undefined;
+  identity?(pool: string): string | null | undefined;
 }
 /** A pool's part of a body: to be committed, or why it cannot be. */
 export type PoolReply =
-  | (Omit<LoadReply, 'warnings' | 'taken'> & { readonly field?: string })
+  | (Pick<LoadReply, 'objects' | 'records' | 'bytes' | 'settled'> & { readonly field?: string | undefined })
   | { readonly error: unknown };
 /** Nothing is committed yet. */
 export interface IngestReply<P extends Protocol = Protocol> {

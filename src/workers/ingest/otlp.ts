@@ -1,17 +1,19 @@
 /** Requests of OTLP: their reader is a format's (formats/otlp), and all of a request goes to one pool. */
 import { type IngestName, openReader, wholeReaderOf } from '../../formats/formats.ts';
 import type { Vector } from '../../vectors/vector.ts';
-import { smallBodyBytesMax } from '../load/small.ts';
+import { once, smallBodyBytesMax } from '../load/small.ts';
 import type { DecodeContext, Decoder, OtlpTold } from './ingest.types.ts';
 
 /** Reads requests of a signal in an encoding; one without records is none of a pool. @throws format-broken, format-limit */
 export const otlpDecoder =
   (format: IngestName): Decoder<OtlpTold> =>
   async (input, { options, pool = '', emit }: DecodeContext): Promise<OtlpTold> => {
-    const { small, all } = await begun(input);
-    const whole = small && wholeReaderOf(format);
+    const whole = wholeReaderOf(format);
+    const body = await begun(input);
     const batches: AsyncIterable<Vector> | Iterable<Vector> =
-      small && whole ? whole(small, options) : await openReader(format, all, options);
+      body instanceof Uint8Array && whole
+        ? whole(body, options)
+        : await openReader(format, body instanceof Uint8Array ? once(body) : body, options);
     let records = 0;
     for await (const batch of batches) {
       if (batch.length === 0) continue;
@@ -22,16 +24,13 @@ export const otlpDecoder =
   };
 
 /** A body that is small, which is read at once; else all of it, as it comes. One that is packed unannounced is none. */
-const begun = async (
-  input: AsyncIterable<Uint8Array>,
-): Promise<{ readonly small?: Uint8Array; readonly all: AsyncIterable<Uint8Array> }> => {
+const begun = async (input: AsyncIterable<Uint8Array>): Promise<Uint8Array | AsyncIterable<Uint8Array>> => {
   const chunks = input[Symbol.asyncIterator]();
   const first = await chunks.next();
-  if (first.done) return { all: joined([], chunks) };
+  if (first.done) return joined([], chunks);
   const second = await chunks.next();
-  const isSmall = second.done === true && first.value.length <= smallBodyBytesMax && first.value[0] !== gzipMark;
-  const ahead = second.done ? [first.value] : [first.value, second.value];
-  return { ...(isSmall && { small: first.value }), all: joined(ahead, chunks) };
+  if (second.done && first.value.length <= smallBodyBytesMax && first.value[0] !== gzipMark) return first.value;
+  return joined(second.done ? [first.value] : [first.value, second.value], chunks);
 };
 const gzipMark = 0x1f;
 async function* joined(

@@ -6,21 +6,22 @@ import type { LoadWatch } from '../watches.ts';
 import type { IngestOutcome, IngestRequest, PoolOutcome, PoolReply } from './ingest.types.ts';
 
 type Target = Awaited<ReturnType<IngestRequest['target']>>;
+type Taken = Exclude<PoolOutcome, { readonly error: unknown }>;
 type WatchedTask = Parameters<LoadWatch['began']>[0];
 /** Removes what was not committed, and tells the watch. */
 type Settle = (
   watch: LoadWatch,
-  outcome: { readonly objects: readonly ObjectMeta[]; readonly field?: string },
+  outcome: { readonly objects: readonly ObjectMeta[]; readonly field?: string | undefined },
   ...commit: Parameters<LoadReply['settled']>
 ) => Promise<Awaited<(typeof commit)[0]>>;
 
 export class IngestTargets {
-  private readonly target: IngestRequest['target'];
+  private readonly request: Pick<IngestRequest, 'target'>;
   private readonly found = new Map<string, Target>();
   private readonly refused = new Map<string, unknown>();
   private task: WatchedTask | undefined;
-  constructor(target: IngestRequest['target']) {
-    this.target = target;
+  constructor(request: Pick<IngestRequest, 'target'>) {
+    this.request = request;
   }
 
   /** A worker has the body. */
@@ -30,7 +31,7 @@ export class IngestTargets {
   /** @throws why the pool takes none */
   async find(name: string): Promise<PoolConfig> {
     try {
-      const found = await this.target(name);
+      const found = await this.request.target(name);
       found.watch.begin();
       // The body counts once, for the first pool.
       if (this.task && this.found.size === 0) found.watch.began(this.task);
@@ -67,6 +68,29 @@ export class IngestTargets {
     const { watch } = target;
     if (bytesAtOnce === undefined) watch.wrote(outcome);
     else watch.wroteAtOnce(outcome, bytesAtOnce);
-    return { ...outcome, settled: (commit) => settle(watch, outcome, commit) as typeof commit };
+    return new Reply(outcome, watch, settle);
+  }
+}
+
+/** What became of a pool's records; of one shape for all bodies. */
+class Reply implements Exclude<PoolReply, { readonly error: unknown }> {
+  readonly objects: Taken['objects'];
+  readonly records: number;
+  readonly bytes: number;
+  readonly field: Taken['field'];
+  private readonly watch: LoadWatch;
+  private readonly settle: Settle;
+
+  constructor({ objects, records, bytes, field }: Taken, watch: LoadWatch, settle: Settle) {
+    this.objects = objects;
+    this.records = records;
+    this.bytes = bytes;
+    this.field = field;
+    this.watch = watch;
+    this.settle = settle;
+  }
+
+  settled<T extends { readonly commit: string }>(commit: Promise<T>): Promise<T> {
+    return this.settle(this.watch, this, commit) as Promise<T>;
   }
 }

@@ -37,6 +37,8 @@ const rejectsOf = ({ name }: PoolConfig, { pool, ms, branch }: NonNullable<LoadR
   branch,
 });
 
+/** Requests are of classes: where a body comes from is told beside them, for a copy would lack their getters. */
+type Source = Pick<LoadRequest, 'body' | 'begun'>;
 /** Where files go that no commit names. */
 interface Removal {
   readonly files: ObjectStore;
@@ -143,7 +145,7 @@ export class Loads {
     try {
       const outcome = whole
         ? await this.loadWhole(request, await whole(), watch)
-        : await this.loadChunks(request, watch);
+        : await this.loadChunks(request, watch, request);
       return new Reply(outcome, watch, this.removal);
     } catch (error) {
       watch.failed(error);
@@ -163,17 +165,18 @@ export class Loads {
       form,
       rejects: rejects && rejectsOf(pool, rejects),
     };
-    if (!isSmallLoad(small, contentCodings ?? []))
-      return this.loadChunks({ ...request, body: once(body), begun: undefined }, watch);
+    if (!isSmallLoad(small, contentCodings ?? [])) return this.loadChunks(request, watch, { body: once(body) });
     this.scheduler.checkOpen();
     const outcome = await runSmallLoad(small, this.smallTools);
     watch.wroteAtOnce(outcome, body.length);
     return outcome;
   }
 
+  /** `source`: where its body comes from. */
   private async loadChunks(
-    { pool, format, form, contentCodings, rejects, body, begun, client, signal }: LoadRequest,
+    { pool, format, form, contentCodings, rejects, client, signal }: LoadRequest,
     watch: LoadWatch,
+    { body, begun }: Source,
   ): Promise<LoadOutcome> {
     const request: TaskRequest = {
       kind: 'load',
@@ -239,7 +242,7 @@ export class Loads {
   }
 
   async ingest<P extends Protocol>(request: IngestRequest<P>): Promise<IngestReply<P>> {
-    const targets = new IngestTargets(request.target);
+    const targets = new IngestTargets(request);
     this.running.loads++;
     this.running.begun++;
     try {
@@ -247,7 +250,7 @@ export class Loads {
       const isSmall = body !== undefined && isSmallIngest(request, body);
       const outcome = isSmall
         ? await this.ingestSmall(request, body, targets)
-        : await this.ingestChunks(body ? { ...request, body: once(body), begun: undefined } : request, targets);
+        : await this.ingestChunks(request, targets, body ? { body: once(body) } : request);
       const pools = targets.replies(
         outcome,
         (watch, outcome, commit) => this.settledOf(watch, outcome, commit),
@@ -269,8 +272,12 @@ export class Loads {
     };
     return runSmallIngest(request, body, pools, this.smallTools);
   }
-  private async ingestChunks(ingested: IngestRequest, targets: IngestTargets): Promise<IngestOutcome> {
-    const { protocol, pool, time, defaults, utf8, contentCodings, body, begun, client, signal } = ingested;
+  private async ingestChunks(
+    ingested: IngestRequest,
+    targets: IngestTargets,
+    { body, begun }: Source,
+  ): Promise<IngestOutcome> {
+    const { protocol, pool, time, defaults, utf8, contentCodings, client, signal } = ingested;
     const session = this.scheduler.session();
     session.identity = (name) => identityOf(ingested, name);
     session.target = (name) => targets.find(name);
@@ -305,7 +312,7 @@ export class Loads {
   /** Operations go in any case: no commit names them. */
   private settledOf<T extends { readonly commit: string }>(
     watch: LoadWatch,
-    { objects, field }: { readonly objects: readonly ObjectMeta[]; readonly field?: string },
+    { objects, field }: { readonly objects: readonly ObjectMeta[]; readonly field?: string | undefined },
     commit: Promise<T>,
   ): Promise<T> {
     const { removal } = this;
@@ -315,8 +322,8 @@ export class Loads {
 }
 
 /** @throws why it may not be asked */
-const identityOf = ({ identity }: IngestRequest, name: string): string | null | undefined =>
-  identity ? identity(name) : null;
+const identityOf = (request: IngestRequest, name: string): string | null | undefined =>
+  request.identity ? request.identity(name) : null;
 const cancelledLoad = (signal: AbortSignal | undefined): LakeError =>
   signal?.reason instanceof LakeError
     ? signal.reason

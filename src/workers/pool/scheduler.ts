@@ -151,20 +151,15 @@ export class Scheduler {
     this.cacheCounters.tellBesides(this.lake.cachedBytes?.() ?? 0);
     const thread = (this.latest = this.threadFor());
     const windowBytesMax = isLoad(request) ? this.options.loadWindowBytesMax : this.options.windowBytesMax;
-    const task: RunningTask = new RunningTask(
-      this.nextTask++,
-      thread,
-      session,
-      { ...events, helper: (of) => this.helper(of, thread, task) },
-      {
-        windowBytesMax,
-        place: placeOf(request),
-        client,
-        unheard: (outcome) => {
-          this.unheard(request, outcome);
-        },
+    const task: RunningTask = new RunningTask(this.nextTask++, thread, session, events, {
+      helper: (of) => this.helper(of, thread, task),
+      windowBytesMax,
+      place: placeOf(request),
+      client,
+      unheard: (outcome) => {
+        this.unheard(request, outcome);
       },
-    );
+    });
     thread.start(request, task, prefetched);
     return task;
   }

@@ -32,7 +32,8 @@ export interface Service {
 /**
  * Starts the program; resolves when it has printed its address. `lake`: an existing folder to open. `port`: a free one
  * unless told. `by`: a program that starts it, and its arguments. `asShipped`: for figures, it warms up as it does for
- * users; tests, small runs of the benches among them, have no time for it. `program`: another build of it.
+ * users; tests, small runs of the benches among them, have no time for it. `program`: another build of it. `engine`:
+ * options of Node itself.
  */
 export const startBuiltService = async (
   options: {
@@ -42,6 +43,7 @@ export const startBuiltService = async (
     readonly by?: readonly string[];
     readonly asShipped?: boolean;
     readonly program?: string;
+    readonly engine?: readonly string[];
   } = {},
 ): Promise<Service> => {
   const folder = options.lake ? undefined : mkdtempSync(join(tmpdir(), 'lake-service-'));
@@ -53,6 +55,7 @@ export const startBuiltService = async (
     command!,
     [
       ...before,
+      ...(options.engine ?? []),
       options.program ?? program,
       'serve',
       '-lake',
