@@ -118,19 +118,42 @@ export const isNull = (cell: Cell): boolean => cell.json === null && cell.type.k
 interface Layout {
   readonly places: ReadonlyMap<string, number>;
   readonly hasOptional: boolean;
+  /** How many fields before each one are optional. */
+  readonly optionalBefore: readonly number[];
 }
 const layouts = new WeakMap<RecordType, Layout>();
 const layoutOf = (type: RecordType): Layout => {
   let layout = layouts.get(type);
-  if (!layout)
+  if (!layout) {
+    let count = 0;
+    const optionalBefore = type.fields.map((field) => (field.optional ? count++ : count));
     layouts.set(
       type,
       (layout = {
         places: new Map(type.fields.map((field, i) => [field.name, i])),
-        hasOptional: type.fields.some((field) => field.optional),
+        hasOptional: count > 0,
+        optionalBefore,
       }),
     );
+  }
   return layout;
+};
+
+/**
+ * Where the field at `place` stands in the JSON of a record with optional ones; undefined if it is absent. Records have
+ * thousands of fields, of which a table asks one by one: the absent ones, listed in order, are searched.
+ */
+const placeAmong = ({ fields }: RecordType, layout: Layout, values: readonly unknown[], place: number) => {
+  const absent = (values[0] ?? []) as readonly unknown[];
+  const optional = layout.optionalBefore[place]!;
+  let low = 0;
+  for (let high = absent.length; low < high; ) {
+    const middle = (low + high) >> 1;
+    if (Number(absent[middle]) < optional) low = middle + 1;
+    else high = middle;
+  }
+  const isAbsent = fields[place]!.optional && low < absent.length && Number(absent[low]) === optional;
+  return isAbsent ? undefined : 1 + place - low;
 };
 
 /** The field of a record; undefined where there is none. */
@@ -141,7 +164,7 @@ export const fieldOf = (cell: Cell, name: string): Cell | undefined => {
   const place = layout.places.get(name);
   if (place === undefined) return undefined;
   const values = json as readonly unknown[];
-  const at = layout.hasOptional ? placesOf(type.fields, values)[place] : place;
+  const at = layout.hasOptional ? placeAmong(type, layout, values, place) : place;
   return at === undefined ? undefined : { type: type.fields[place].type, json: values[at], table };
 };
 
