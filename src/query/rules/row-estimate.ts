@@ -98,7 +98,9 @@ const joined = (
 ): RowEstimate => {
   const both = left.rows === undefined || right.rows === undefined ? undefined : ([left.rows, right.rows] as const);
   const share = Math.min(left.share, right.share);
-  if (style === 'anti' || firstOnly) return left;
+  if (style === 'anti') return left;
+  if (firstOnly && style === 'inner') return { rows: times(left.rows, right.share), share };
+  if (firstOnly) return left;
   if (style === 'cross') return { rows: both && both[0] * both[1], share };
   if (style !== 'inner') return { rows: both && Math.max(...both), share: 1 };
   return { rows: both && (both[0] > both[1] ? both[0] * right.share : both[1] * left.share), share };

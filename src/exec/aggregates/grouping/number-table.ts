@@ -4,7 +4,8 @@
  */
 import type { NumberArray } from '../../../vectors/vector.ts';
 import { isFloatToo, isSafe } from '../../expressions/wide.ts';
-import { PairTable, none } from './pair-table.ts';
+import { charge } from '../../../vectors/stop.ts';
+import { PairTable, none, what } from './pair-table.ts';
 
 /** The bits of numbers: two words a row. */
 export const wordsOf = (values: Float64Array | BigInt64Array | BigUint64Array): Uint32Array =>
@@ -20,11 +21,14 @@ const hugeKind = 2;
 
 /**
  * Whole numbers below this have a place of their own, in a table that is made for batches which are not tiny and grows
- * to 1 MiB: one query may have hundreds of them (CUBE).
+ * to 1 MiB: one query may have hundreds of them (CUBE). Beyond that it grows as long as it has so few places for each
+ * number in it, and half of all numbers: then it takes no more memory than hashing. The codes of 6,000,000 numbers of 1,500,000 ids in order, of
+ * which each fourth is there, take 0.16 of the time and half of the memory; as much as before in any order.
  */
 const directMax = 1 << 18;
 const directMin = 1 << 10;
 const directRowsMin = 256;
+const placesMax = 8;
 
 /**
  * Codes of numbers, by their bits: NaN is one number; -0. and 0. are two, but for `byValue`, where numbers of all types
@@ -37,6 +41,8 @@ export class NumberTable {
   private huges = 0;
   /** Codes of small whole numbers, found without hashing. */
   private direct = new Uint32Array(0);
+  /** How many numbers have a place. */
+  private placed = 0;
   private readonly byValue: boolean;
   constructor(byValue = false) {
     this.byValue = byValue;
@@ -68,44 +74,86 @@ export class NumberTable {
     const words = wordsOf(values);
     const table = this.words;
     let { direct } = this;
+    const near = insert ? this.near : 0;
+    let last = NaN;
+    let code = none;
     for (let i = 0; i < length; i++) {
       const x = values[i];
-      const k = x >>> 0;
-      if (k !== x || k >= directMax) {
-        out[i] = table.code(words[2 * i], words[2 * i + 1], insert);
-        continue;
+      // Ids of what belongs together come in runs.
+      if (x !== last) {
+        last = x;
+        const k = x >>> 0;
+        if (k !== x || (k >= direct.length && k >= near)) code = table.code(words[2 * i], words[2 * i + 1], insert);
+        else {
+          if (k >= direct.length) direct = this.reach(k);
+          code = direct[k];
+          if (code === none && insert) direct[k] = code = this.place();
+        }
       }
-      if (k >= direct.length) direct = this.reach(k);
-      let code = direct[k];
-      if (code === none) direct[k] = code = table.code(words[2 * i], words[2 * i + 1], insert);
       out[i] = code;
     }
     return out;
   }
+  /** Numbers below this may have a place. */
+  private get near(): number {
+    return Math.max(directMax, this.placed * 2 >= this.size ? this.placed * placesMax : 0);
+  }
+  /** The code of a number that gets a place. */
+  private place(): number {
+    this.placed++;
+    return this.words.skip();
+  }
   /** Makes room for a number among those that have a place. */
   private reach(k: number): Uint32Array<ArrayBuffer> {
-    let size = Math.max(directMin, this.direct.length * 4);
-    while (size <= k) size *= 4;
-    const wider = new Uint32Array(Math.min(size, directMax)).fill(none);
-    wider.set(this.direct);
+    const before = this.direct;
+    let size = Math.max(directMin, before.length);
+    while (size <= k) size = size < directMax ? size * 4 : Math.ceil(size * 1.5);
+    if (size > directMax) charge((size - before.length) * Uint32Array.BYTES_PER_ELEMENT, what);
+    const wider = new Uint32Array(size).fill(none);
+    wider.set(before);
+    // Those that were met before they had one.
+    this.words.each((low, high, code) => {
+      scratchWords[0] = low;
+      scratchWords[1] = high;
+      const x = scratch[0];
+      if (x < size && x >>> 0 === x && !Object.is(x, -0) && wider[x] === none) {
+        wider[x] = code;
+        this.placed++;
+      }
+    });
     return (this.direct = wider);
+  }
+  /** The code of a number that is not NaN; -0. is not 0. */
+  private code(x: number, insert: boolean): number {
+    const { direct } = this;
+    const k = x >>> 0;
+    if (k !== x || k >= direct.length || Object.is(x, -0)) {
+      scratch[0] = x;
+      return this.words.code(scratchWords[0], scratchWords[1], insert);
+    }
+    if (direct[k] === none && insert) direct[k] = this.place();
+    return direct[k];
   }
   private floatCodes(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     const words = wordsOf(values);
     const table = this.words;
+    const hasPlaces = this.direct.length > 0;
     for (let i = 0; i < length; i++) {
       const x = values[i];
-      out[i] = x === x ? table.code(words[2 * i], words[2 * i + 1], insert) : table.code(0, 0x7ff80000, insert);
+      if (x !== x) out[i] = table.code(0, 0x7ff80000, insert);
+      else out[i] = hasPlaces ? this.code(x, insert) : table.code(words[2 * i], words[2 * i + 1], insert);
     }
     return out;
   }
   private floatCodesByValue(values: Float64Array, length: number, insert: boolean, out: Uint32Array): Uint32Array {
     const words = wordsOf(values);
     const table = this.words;
+    const hasPlaces = this.direct.length > 0;
     for (let i = 0; i < length; i++) {
       const x = values[i];
-      if (x === 0) out[i] = table.code(0, 0, insert);
-      else out[i] = x === x ? table.code(words[2 * i], words[2 * i + 1], insert) : table.code(0, 0x7ff80000, insert);
+      if (x !== x) out[i] = table.code(0, 0x7ff80000, insert);
+      else if (x === 0) out[i] = this.code(0, insert);
+      else out[i] = hasPlaces ? this.code(x, insert) : table.code(words[2 * i], words[2 * i + 1], insert);
     }
     return out;
   }
@@ -133,14 +181,8 @@ export class NumberTable {
   }
   private bigCode(low: number, high: number, signed: boolean, insert: boolean): number {
     const upper = signed ? high | 0 : high;
-    if (isSafe(low, upper)) {
-      scratch[0] = upper * 4294967296 + low;
-      return this.words.code(scratchWords[0], scratchWords[1], insert);
-    }
-    if (this.byValue && isFloatToo(low, upper)) {
-      scratch[0] = upper * 4294967296 + low;
-      return this.words.code(scratchWords[0], scratchWords[1], insert);
-    }
+    if (isSafe(low, upper) || (this.byValue && isFloatToo(low, upper)))
+      return this.code(upper * 4294967296 + low, insert);
     const isHuge = !signed && upper > 0x7fffffff;
     const { size } = this.words;
     const code = this.words.code(low, high, insert, isHuge ? hugeKind : bigKind);
@@ -184,6 +226,9 @@ export class NumberTable {
       bits[2 * code] = first[code];
       bits[2 * code + 1] = second[code];
     }
+    const { direct } = this;
+    const numbers = new Float64Array(bits.buffer);
+    for (let k = 0; k < direct.length; k++) if (direct[k] !== none) numbers[direct[k]] = k;
     return { bits, kinds };
   }
 }

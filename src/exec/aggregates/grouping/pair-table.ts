@@ -24,7 +24,8 @@ const codeMask = (1 << kindShift) - 1;
 
 /** Of each code: its words, and its kind. */
 const wordBytes = 2 * Uint32Array.BYTES_PER_ELEMENT + 1;
-const what = 'values that are told apart';
+/** What tables of values are, in refusals. */
+export const what = 'values that are told apart';
 interface PairWords {
   readonly first: Uint32Array;
   readonly second: Uint32Array;
@@ -38,7 +39,10 @@ interface PairWords {
 export class PairTable {
   private slots: Uint32Array<ArrayBuffer>;
   private mask: number;
+  /** Codes that were given. */
   size = 0;
+  /** Slots that are taken: pairs that were met. */
+  private taken = 0;
   /** `pairs`: so many are to come at once. */
   constructor(pairs = 0) {
     const size = Math.max(slotsMin, 2 ** Math.ceil(Math.log2((pairs + 1) * 1.5)));
@@ -65,8 +69,20 @@ export class PairTable {
     this.slots[at] = a;
     this.slots[at + 1] = b;
     this.slots[at + 2] = (code + 1) | above;
-    if (this.size * 3 > (this.mask + 1) * 2) this.grow();
+    if (++this.taken * 3 > (this.mask + 1) * 2) this.grow();
     return code;
+  }
+  /** The next code, for what is known elsewhere: `words` leaves its place empty. */
+  skip(): number {
+    return this.size++;
+  }
+  /** Calls `see` with the words and the code of each pair of the first kind. */
+  each(see: (a: number, b: number, code: number) => void): void {
+    const { slots } = this;
+    for (let at = 0; at < slots.length; at += slotWords) {
+      const last = slots[at + 2];
+      if (last !== 0 && last >>> kindShift === 0) see(slots[at], slots[at + 1], (last & codeMask) - 1);
+    }
   }
   private grow(): void {
     const size = (this.mask + 1) * 2;

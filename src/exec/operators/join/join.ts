@@ -9,8 +9,6 @@
  * put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
  * the order of partitions.
  */
-import type { PlanExpr } from '../../../query/plan/plan.ts';
-import { pathOf } from '../../../query/plan/walk.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -22,7 +20,7 @@ import { compact } from '../compact.ts';
 import { JoinIndex, heldBytes } from './index.ts';
 import type { Wanted } from './key-set.ts';
 import { RightSide } from './null-aware.ts';
-import { type JoinOp, type JoinParts, keepsLeft, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
+import { type JoinOp, type JoinParts, keepsRight, keysOf, probe, unmatchedRight } from './probe.ts';
 import { rangesOf } from './ranges.ts';
 import { Aside } from './spill.ts';
 import {
@@ -35,6 +33,7 @@ import {
   sidesOf,
   turnedOver,
 } from './turned.ts';
+import { tellLeft, tellRight } from './told.ts';
 import { rightFirst } from './right-first.ts';
 import { pulled } from '../../pulled.ts';
 
@@ -61,18 +60,6 @@ export const join = (op: JoinOp, build: Build): ((left: Stream, right: Stream) =
         })
       : rows;
   };
-};
-
-/**
- * Tells a side which of its rows may have partners, where others are not given. `keys`: what its rows are asked for, in
- * the order of the index's keys.
- */
-const tell = ({ narrow }: Stream, index: JoinIndex, keys: readonly PlanExpr[], { nullsMatch }: JoinOp): void => {
-  keys.forEach((key, k) => {
-    const path = narrow && pathOf(key);
-    const known = path && path.length > 0 ? index.keySet(k, nullsMatch) : undefined;
-    if (known) narrow!({ path: path!, keys: known });
-  });
 };
 
 /** Of its budget a join may give so much to a table by place. */
@@ -184,28 +171,21 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   };
   try {
     if (kept && !known && isTurnable(op)) {
-      const rest = right[Symbol.iterator]();
-      const sides = yield* sidesOf(items, rest, kept, holding);
+      const sides = yield* sidesOf(items, right, kept, holding, parts);
       if (sides.lefts.length === 0) return;
-      if (sides.isTurned) {
-        const few = yield* turnedOver(sides.lefts, parts);
-        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift()) yield* streamed(few, batch);
-        for (let next = rest.next(); !next.done; next = rest.next()) {
-          if (isBatch(next.value)) yield* streamed(few, next.value);
-          else yield next.value;
+      if (sides.turned) {
+        for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift())
+          yield* streamed(sides.turned, batch);
+        for (const item of sides.rest) {
+          if (isBatch(item)) yield* streamed(sides.turned, item);
+          else yield item;
         }
         return;
       }
       ({ rights: rows, lefts: waiting } = sides);
     } else if (op.leftFirst !== undefined && level === 0) {
       turned = yield* fewLeft(items, waiting, holding, parts);
-      if (turned)
-        tell(
-          right,
-          turned.index,
-          op.equal.map((k) => k.right),
-          op,
-        );
+      if (turned) tellRight(right, turned.index, op);
       yield* rightFirst(right, items, { right: takeRight, left: takeLeft });
     } else yield* rightFirst(known ? [] : right, items, { right: takeRight, left: takeLeft });
     if (rightSide?.hasNull) return;
@@ -230,13 +210,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         held = 0;
       }
     }
-    if (level === 0 && !keepsLeft(op))
-      tell(
-        left,
-        index,
-        op.equal.map((k) => k.left),
-        op,
-      );
+    if (level === 0) tellLeft(left, index, op);
     for (const batch of waiting) yield* grown(index, probe(batch, index, parts));
     for (let next = items.next(); !next.done; next = items.next()) {
       if (isBatch(next.value)) yield* grown(index, probe(next.value, index, parts));

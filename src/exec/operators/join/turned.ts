@@ -13,9 +13,10 @@ import { none } from '../../aggregates/grouping/pair-table.ts';
 import { isTrue } from '../../expressions/rows.ts';
 import { concat } from '../../../vectors/concat.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
-import { type Item, type Side, evaluate, isBatch, pause } from '../../operator.ts';
+import { type Item, type Side, type Stream, evaluate, isBatch, pause } from '../../operator.ts';
 import type { Memory } from '../build.ts';
 import { compact } from '../compact.ts';
+import { tellRight } from './told.ts';
 import { JoinIndex, builtBytes, heldBytes } from './index.ts';
 import { type JoinOp, type JoinParts, keysOf, leftAlone, pairs, probe, unmatchedRight } from './probe.ts';
 
@@ -37,7 +38,10 @@ export interface Turns {
 interface Sides {
   readonly lefts: Vector[];
   readonly rights: Vector[];
-  readonly isTurned: boolean;
+  /** What was not read of the right side. */
+  readonly rest: Stream;
+  /** The left side, if that is to be indexed. */
+  readonly turned?: Turned;
 }
 /** What the run holds, and how it counts more (negative: less). */
 interface Holding {
@@ -52,9 +56,10 @@ export const isTurnable = ({ kept, style, firstOnly, nearest, equal }: JoinOp): 
 /** Reads the left side, and the right one until it is known which is to be indexed. */
 export function* sidesOf(
   left: Iterator<Item>,
-  right: Iterator<Item>,
+  right: Stream,
   turns: Turns,
   holding: Holding,
+  parts: JoinParts,
 ): Generator<Item, Sides> {
   const lefts: Vector[] = [];
   const rights: Vector[] = [];
@@ -69,9 +74,18 @@ export function* sidesOf(
       holding.hold(heldBytes(own));
     }
   }
-  if (few === 0) return { lefts, rights, isTurned: false };
-  const most = turns.turns < turnsMax ? Math.max(few * turnFactor, turnMin) : Infinity;
-  for (let next = right.next(); !next.done; next = right.next()) {
+  if (few === 0) return { lefts, rights, rest: [] };
+  const isAgain = turns.turns >= turnsMax;
+  const most = isAgain ? Infinity : Math.max(few * turnFactor, turnMin);
+  // By estimate it is known before the right side is read, which is told what is asked for then.
+  if ((parts.op.leftFirst ?? 0) > most && !isAgain) {
+    turns.turns++;
+    const turned = yield* turnedOver(lefts, parts);
+    tellRight(right, turned.index, parts.op);
+    return { lefts, rights, rest: right, turned };
+  }
+  const rest = right[Symbol.iterator]();
+  for (let next = rest.next(); !next.done; next = rest.next()) {
     if (!isBatch(next.value)) {
       yield next.value;
       continue;
@@ -82,9 +96,9 @@ export function* sidesOf(
     holding.hold(heldBytes(own));
     if (many <= most && !holding.memory.isOverWith(holding.bytes)) continue;
     turns.turns++;
-    return { lefts, rights, isTurned: true };
+    return { lefts, rights, rest: { [Symbol.iterator]: () => rest }, turned: yield* turnedOver(lefts, parts) };
   }
-  return { lefts, rights, isTurned: false };
+  return { lefts, rights, rest: [] };
 }
 
 /** Of its budget a join may give so much to left rows that are indexed in place of a right side that does not fit. */
