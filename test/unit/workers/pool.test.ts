@@ -11,7 +11,7 @@ import { openLake } from '../../../src/lake/lake.ts';
 import type { Lake, PoolConfig } from '../../../src/lake/lake.types.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
 import { startWorkerPool } from '../../../src/workers/pool.ts';
-import type { WorkerPool } from '../../../src/workers/pool.types.ts';
+import type { LoadRequest, WorkerPool } from '../../../src/workers/pool.types.ts';
 import { leavesOf } from '../../../src/recording/watch.ts';
 import { LoadWatch } from '../../../src/workers/watches.ts';
 import { answerOf, threadsOf } from './support.ts';
@@ -147,6 +147,22 @@ describe('loads', () => {
     const error = await failure(workers.load({ pool, body: endless(), format: 'sup', signal: leave.signal }));
     expect(error.code).toBe('load-cancelled');
     expect(workers.status().loadsRunning).toBe(0);
+  });
+
+  test('a whole body that a worker reads is ended as well, whatever the request is made of', async () => {
+    const bytes = gzipSync('{k:1}\n');
+    class Asked implements LoadRequest {
+      readonly pool = pool;
+      readonly format = 'sup';
+      readonly body = chunksOf('', 1);
+      get whole(): () => Promise<Uint8Array> {
+        return () => Promise.resolve(bytes);
+      }
+      get signal(): AbortSignal {
+        return AbortSignal.abort();
+      }
+    }
+    expect((await failure(workers.load(new Asked()))).code).toBe('load-cancelled');
   });
 
   test('a load that was done when its client left leaves no file', async () => {
