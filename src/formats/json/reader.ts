@@ -18,6 +18,7 @@ import { ByteWindow, markLength } from '../byte-window.ts';
 import { Faults } from '../faults/faults.ts';
 import { FaultyValues, type LineWindow, endless } from '../faults/values.ts';
 import { ReaderTurns, type ReadOptions, readLimits } from '../format.types.ts';
+import { keepTape, takeTape } from './kept-tape.ts';
 import { JsonTape, type LostNumber, lostText } from './tape.ts';
 import { asValues } from './unnest.ts';
 import { writeValue } from './write.ts';
@@ -45,11 +46,6 @@ export async function* readJson(input: AsyncIterable<Uint8Array>, given: ReadOpt
   if (wrong) yield* readInSequence(wrong.rest, options, wrong, undefined);
 }
 
-/** Bytes of keys of small bodies that are kept: one may be as long as a body. */
-const wholeKeyBytesMax = 1 << 20;
-/** Reads whole bodies one after the other: of the keys that one had the next one makes no texts again. */
-let wholeTape: JsonTape | undefined;
-
 /**
  * The values of a small body that is there as a whole: what `readJson` gives, in one batch and without waiting for
  * anything.
@@ -59,8 +55,7 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   const bytes = new Uint8Array(body.length + 1);
   const builder = new Builder();
   bytes.set(body);
-  if (wholeTape?.nestingMax !== nestingMax) wholeTape = new JsonTape(nestingMax, { keyBytesMax: wholeKeyBytesMax });
-  const tape = wholeTape;
+  const tape = takeTape(nestingMax);
   const window = { bytes, start: markLength(bytes, body.length), end: body.length, final: true, offset: 0 };
   let failed: { readonly problem: unknown } | undefined;
   tape.place = { lines: 1, lineStart: 0 };
@@ -70,6 +65,7 @@ export function* readWholeJson(body: Uint8Array, options: ReadOptions): Generato
   } catch (problem) {
     failed = { problem };
   }
+  keepTape(tape);
   if (builder.length > 0) yield builder.finish();
   if (failed) throw failed.problem;
 }

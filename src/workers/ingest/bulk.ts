@@ -13,6 +13,7 @@ import { LakeError } from '../../errors.ts';
 import { ByteWindow } from '../../formats/byte-window.ts';
 import { readLimits } from '../../formats/format.types.ts';
 import type { Layout } from '../../formats/columns/key-layouts.ts';
+import { keepTape, takeTape } from '../../formats/json/kept-tape.ts';
 import { JsonTape, kind } from '../../formats/json/tape.ts';
 import { writeObjectFields, writeValue } from '../../formats/json/write.ts';
 import { type Builder, type RecordBuilder, type Shape, shapeOf } from '../../vectors/builder.ts';
@@ -92,6 +93,7 @@ export const decodeBulk = async (input: AsyncIterable<Uint8Array>, context: Deco
     await gathered.end();
     return told;
   } finally {
+    items.close();
     await window.close();
   }
 };
@@ -134,7 +136,8 @@ class Items {
   constructor(context: DecodeContext, gathered: Gathered, nestingMax: number) {
     this.context = context;
     this.gathered = gathered;
-    this.tape = new JsonTape(nestingMax, { memory: context.options.memory });
+    const { memory } = context.options;
+    this.tape = memory ? new JsonTape(nestingMax, { memory }) : takeTape(nestingMax);
   }
 
   /** Takes the window's line; gives the action that is whole now, to be added. */
@@ -217,6 +220,10 @@ class Items {
     else this.writeWithId(pool, builder, id, field);
   }
 
+  /** No more lines. Without a bound of memory the body is small, and its tape the kept one. */
+  close(): void {
+    if (!this.context.options.memory) keepTape(this.tape);
+  }
   end(): BulkTold {
     if (this.action) this.fail(`${this.action.operation}: its document is missing`);
     if (this.count === 0) this.fail('no operations');
