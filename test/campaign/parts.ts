@@ -20,6 +20,7 @@ export const parts = {
   floods: async () => (await import('./floods.ts')).floods,
   growing: async () => (await import('./growing.ts')).growing,
   large: async () => (await import('./large/large.ts')).large,
+  mixes: async () => (await import('./mixes.ts')).mixes,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,
   rotation: async () => (await import('./rotation.ts')).rotation,
   buckets: async () => (await import('./outside/buckets.ts')).buckets,

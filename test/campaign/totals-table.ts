@@ -31,6 +31,8 @@ const texts: Readonly<Record<string, string>> = {
   flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
   large:
     'bodies that are large in one piece, or of very many shapes, of every format: the service with default options stays within `-memory` and 256 MiB, and commits all rows or names the limit',
+  mixes:
+    'up to 18 clients with loads, upserts, updates, deletes, exports and queries that hold all they may, over 1,000,000 rows: each request ends or is refused for memory, the process stays within 600 MiB, no row is doubled or missing',
   buckets:
     'a bucket loses, swaps and damages segments, bases and objects, also with those of another lake; opened from nothing, as a replica and from the folder: all that was acknowledged, or refused by the name of what is wrong',
   proxied:
