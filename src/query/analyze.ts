@@ -13,7 +13,6 @@ import { types } from '../vectors/type.ts';
 import type {
   Assignment,
   CompileEnvironment,
-  FieldPath,
   MergeClause,
   Pipeline,
   Plan,
@@ -28,6 +27,7 @@ import type {
 import { Analysis, type Resolution } from './analyze/context.ts';
 import { queryOfChange } from './analyze/changes.ts';
 import { lowerMain } from './analyze/main.ts';
+import { pathSpelledAs } from './analyze/sources.ts';
 import { ViewTexts } from './analyze/view-texts.ts';
 import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
 import type { ChangeRowsOp, MergeRowsOp, QueryNode, SqlExplain, SqlQuery } from './ast.ts';
@@ -344,7 +344,7 @@ export const compileMerge = async (
     const paths = targets.map((path) => path.map((name) => name.text));
     return {
       verb,
-      targets: verb === 'update' ? paths.map((path) => pathSpelledAs(path, fields)) : paths,
+      targets: paths.map((path) => pathSpelledAs(path, fields)),
       columns: targets.map((_, i) => `c${k}v${i}`),
     };
   });
@@ -357,12 +357,6 @@ const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined =>
   const data = row.value.data as readonly Value['data'][];
   return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i] }));
 };
-/** Names of columns are found in any case in SQL: the field that is there is meant. */
-const pathSpelledAs = ([name = '', ...inner]: FieldPath, fields: readonly string[]): FieldPath => {
-  const found = fields.filter((field) => field.toLowerCase() === name.toLowerCase());
-  return [found.length === 1 && !fields.includes(name) ? found[0] : name, ...inner];
-};
-
 /** Assignments that stand alone: the text of an update. */
 interface PutPlan {
   readonly assignments: readonly Assignment[];

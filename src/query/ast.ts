@@ -302,13 +302,13 @@ export interface ValuesOp extends Span {
   readonly exprs: readonly Expr[];
 }
 /**
- * `load pool[@branch] [(key text ..)]`: `source.origin` is always a `source-text`. `isInsert`: of the statement of SQL,
- * which may come to no rows.
+ * `load pool[@branch] [(key text ..)]`: `source.origin` is always a `source-text`. `insert`: of the statement of SQL,
+ * which may come to no rows; `columns`: the names that it gives to columns.
  */
 export interface LoadOp extends Span {
   readonly kind: 'load-op';
   readonly source: SourceNode;
-  readonly isInsert?: true;
+  readonly insert?: { readonly columns: readonly NameNode[] };
 }
 /**
  * `create view name as query`, which is a whole text. `text`: of the query, as it was written. `existing`: what is done

@@ -318,6 +318,11 @@ export class Analysis {
     const record = recordOf(this.rowTypeByContent(ops, input));
     return record && record !== 'dynamic' ? record.fields.map((f) => f.name) : undefined;
   }
+  /** The fields that rows of a pool have; none where they are not known, or not yet. */
+  fieldsOfSource(source: ResolvedSource): readonly string[] {
+    const type = this.typeOfSource(source);
+    return type.kind === 'record' ? type.fields.map((f) => f.name) : [];
+  }
   private typeOfSource(source: ResolvedSource): Type {
     if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
     const content = this.contents.get(source.handle);

@@ -5,7 +5,7 @@ import { lowerExpr, lowerFString } from './exprs.ts';
 import { type Flow, lowerQuery, sourced } from './queries.ts';
 import type { Expr, LoadOp, SourceArg, SourceNode, Span, SqlAlias, SqlBody } from '../ast.ts';
 import { wordHint } from './hints.ts';
-import type { FoundSource, PlanExpr, PlanOp, ResolvedSource, SourceRequest } from '../plan/plan.ts';
+import type { FieldPath, FoundSource, PlanExpr, PlanOp, ResolvedSource, SourceRequest } from '../plan/plan.ts';
 import { Scope } from './scope.ts';
 import { lowerRecurring, lowerRecursiveReference } from '../sql/recursive.ts';
 import { lowerSqlQuery } from '../sql/queries.ts';
@@ -318,13 +318,30 @@ export const lowerLoad = (a: Analysis, op: LoadOp): readonly PlanOp[] => {
   );
   if (!target || !isRead(target)) return [];
   return [
+    ...spelledAsIn(a, target, op),
     {
       kind: 'load',
       target,
       author: textOf(args.get('author')) ?? '',
       message: textOf(args.get('message')) ?? '',
       meta: textOf(args.get('meta')) ?? '',
-      ...(op.isInsert && { isInsert: true }),
+      ...(op.insert && { isInsert: true }),
     },
   ];
+};
+/** Columns that an INSERT names in another case than the fields of its pool get the names of these. */
+const spelledAsIn = (a: Analysis, target: ResolvedSource, { insert }: LoadOp): readonly PlanOp[] => {
+  if (insert === undefined || insert.columns.length === 0) return [];
+  const fields = a.fieldsOfSource(target);
+  const names = insert.columns.map(({ text }) => text);
+  const assignments = names.flatMap((name) => {
+    const [to] = pathSpelledAs([name], fields);
+    return to === name || names.includes(to) ? [] : [{ from: [name], to: [to] }];
+  });
+  return assignments.length > 0 ? [{ kind: 'rename', assignments }] : [];
+};
+/** Names of columns are found in any case in SQL: the field that is there is meant. */
+export const pathSpelledAs = ([name = '', ...inner]: FieldPath, fields: readonly string[]): FieldPath => {
+  const found = fields.filter((field) => field.toLowerCase() === name.toLowerCase());
+  return [found.length === 1 && !fields.includes(name) ? found[0] : name, ...inner];
 };

@@ -34,25 +34,10 @@ export const statements: readonly Foreign[] = [
     hint: schemaless,
   },
   {
-    pattern: /insert\s+into\b[^;]*?\bon\s+(?:conflict|duplicate\s+key)\b/iy,
-    name: 'INSERT .. ON CONFLICT',
-    hint: merging,
+    pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)into\b|(?:replace|upsert)\s+into\b|insert\s+overwrite\b/iy,
+    hint: inserting,
   },
-  {
-    pattern: /update\s+[\w."@]+\s+(?:as\s+)?(?:\w+\s+)?set\b[^;()]*?\bfrom\b/iy,
-    name: 'UPDATE .. FROM',
-    hint: merging,
-  },
-  { pattern: /delete\s+from\s+[\w."@]+\s+(?:as\s+)?(?:\w+\s+)?using\b/iy, name: 'DELETE .. USING', hint: merging },
-  {
-    pattern: /(?:insert\s+into|update|delete\s+from|merge\s+into)\b[^;]*?\breturning\b/iy,
-    name: 'RETURNING',
-    hint: 'a statement gives the id of its commit; a query reads the rows',
-  },
-  { pattern: /(?:insert|replace|upsert)\s+(?:or\s+\w+\s+)?into\b|insert\s+overwrite\b/iy, hint: inserting },
-  { pattern: /update\s+(?:only\s+)?[\w."]+\s+(?:as\s+)?(?:\w+\s+)?set\b/iy, name: 'UPDATE', hint: changing },
-  { pattern: /merge\s+into\b/iy, hint: merging },
-  { pattern: /delete\s+from\b/iy, hint: deleting },
+  { pattern: /delete\s+(?!from\b)[\w."@]+\s+where\b/iy, name: 'DELETE without FROM', hint: deleting },
   { pattern: /truncate\b(?!\s*:=)/iy, hint: `${deleting}, without a condition for all rows` },
   {
     pattern: /create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?(?:temp|temporary|unlogged|external)?\s*table\b/iy,
@@ -174,6 +159,12 @@ export const statements: readonly Foreign[] = [
 /** Where the parser gave up; `near` is about the text before that place. */
 const clauses: readonly (Foreign & { readonly near: number })[] = [
   {
+    near: 16,
+    pattern: /\b(?:insert\s+into|update\s+[\w."@]+\s+set|delete\s+from|merge\s+into)\b/iy,
+    name: 'a statement within another text',
+    hint: 'it stands alone: INSERT INTO POOL WITH NAME AS (..) SELECT ..; UPDATE and DELETE take subqueries',
+  },
+  {
     near: 0,
     pattern: /(?<=\b(?:from|join)\s+["`][^"`]*["`]\s*|,\s*["`][^"`]*["`]\s*)\./iy,
     name: 'a schema',
@@ -285,12 +276,60 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
   { near: 4, pattern: /@@?\w+/iy, name: 'a variable', hint: 'write const NAME = VALUE before the query' },
 ];
 
+/** What statements of our own are called, by their first words, and what they are to say. */
+const ownStatements: readonly Foreign[] = [
+  { pattern: /insert\s+into\b/iy, hint: inserting },
+  { pattern: /update\s+[\w."@]+\s+(?:as\s+)?(?:[\w"]+\s+)?set\b/iy, hint: changing },
+  { pattern: /merge\s+into\b/iy, hint: merging },
+  { pattern: /delete\s+from\b/iy, hint: deleting },
+];
+/** What others have within them, about the place where the parser gave up: `using` is read as an alias. */
+const foreignParts: readonly (Foreign & { readonly of: RegExp; readonly near: number })[] = [
+  {
+    of: /insert/iy,
+    near: 12,
+    pattern: /\bon\s+(?:conflict|duplicate\s+key)\b/iy,
+    name: 'INSERT .. ON CONFLICT',
+    hint: merging,
+  },
+  { of: /update/iy, near: 4, pattern: /\bfrom\b/iy, name: 'UPDATE .. FROM', hint: merging },
+  { of: /delete/iy, near: 24, pattern: /\busing\b/iy, name: 'DELETE .. USING', hint: merging },
+  {
+    of: /insert|update|delete|merge/iy,
+    near: 24,
+    pattern: /\breturning\b/iy,
+    name: 'RETURNING',
+    hint: 'a statement gives the id of its commit; a query reads the rows',
+  },
+];
+
 /** A name like `$1` that is no column. */
 export const parameterFault = { message: 'a parameter is not supported', hint: parameters } as const;
 
+/**
+ * The fault of an INSERT, UPDATE, DELETE or MERGE INTO that is none of this language's from `place` on; undefined if the
+ * text is no such statement.
+ */
+export const brokenStatement = (text: string, place: number): CompileFault | undefined => {
+  const at = beginOf(text);
+  const own = ownStatements.find((row) => foundAt(row, text, at));
+  if (own === undefined) return undefined;
+  // What stands in texts and quoted names is no word of the statement.
+  const words = text.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"/g, (quoted) => '_'.repeat(quoted.length));
+  for (const row of foreignParts) {
+    row.of.lastIndex = at;
+    if (!row.of.test(text)) continue;
+    for (let from = Math.max(at, place - row.near); from <= place; from++) {
+      const found = foundAt(row, words, from);
+      if (found) return found;
+    }
+  }
+  return { message: 'parse error', start: bytesTo(text, place), end: -1, hint: own.hint };
+};
+
 /** A statement that is not of this language, if the text begins with one: its fault, with what to write instead. */
 export const foreignStatement = (text: string): CompileFault | undefined => {
-  const at = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*/.exec(text)![0].length;
+  const at = beginOf(text);
   for (const row of statements) {
     const found = foundAt(row, text, at);
     if (found) return found;
@@ -309,6 +348,10 @@ export const foreignClause = (text: string, place: number): CompileFault | undef
   return undefined;
 };
 
+/** Behind blanks and comments. */
+const beginOf = (text: string): number => /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*/.exec(text)![0].length;
+const bytesTo = (text: string, place: number): number => Buffer.byteLength(text.slice(0, place));
+
 const foundAt = (row: Foreign, text: string, at: number): CompileFault | undefined => {
   row.pattern.lastIndex = at;
   const found = row.pattern.exec(text)?.[0].trimEnd();
@@ -320,6 +363,5 @@ const faultOf = ({ name, hint }: Omit<Foreign, 'pattern'>, text: string, start: 
     .replace(/[\s;(=,]+/g, ' ')
     .trim()
     .toUpperCase();
-  const bytes = (to: number): number => Buffer.byteLength(text.slice(0, to));
-  return { message: `${name ?? words} is not supported`, start: bytes(start), end: bytes(end), hint };
+  return { message: `${name ?? words} is not supported`, start: bytesTo(text, start), end: bytesTo(text, end), hint };
 };

@@ -5,7 +5,7 @@
  * `parser-literals`, `parser-strings`.
  */
 import type { QueryNode } from '../ast.ts';
-import { foreignClause, foreignStatement } from './foreign-syntax.ts';
+import { brokenStatement, foreignClause, foreignStatement } from './foreign-syntax.ts';
 import { CompileError } from './error.ts';
 import { parseQuery } from './program.ts';
 import { parseChangeStatement } from './sql/changes.ts';
@@ -35,11 +35,14 @@ export function parse(text: string, options: ParseOptions = {}): QueryNode {
 }
 
 function parseProgram(s: Scanner, depthMax: number): QueryNode {
+  // How far the text was a statement; as a query it may be read further, by chance.
+  let reached = 0;
   try {
     s.skip();
     const start = s.pos;
     const statement = parseViewStatement(s) ?? parseChangeStatement(s);
     if (statement !== undefined && isAtEnd(s)) return statement;
+    reached = Math.max(s.furthest, s.pos);
     s.pos = start;
     const query = parseQuery(s);
     if (query !== undefined && isAtEnd(s)) return query;
@@ -51,6 +54,7 @@ function parseProgram(s: Scanner, depthMax: number): QueryNode {
   s.fail();
   throw new CompileError([
     foreignStatement(s.text) ??
+      brokenStatement(s.text, reached) ??
       foreignClause(s.text, s.furthest) ?? { message: 'parse error', start: s.byte(s.furthest), end: -1 },
   ]);
 }

@@ -226,17 +226,19 @@ describe('statements and clauses of other databases', () => {
     ['select a from p minus select 1', 'MINUS', /except/],
     ['insert or ignore into p select 1', 'INSERT OR IGNORE INTO', /^INSERT INTO POOL/],
     ['-- a\n/* b */ replace into p select 1', 'REPLACE INTO', /^INSERT INTO POOL/],
-    ['update p set a=(select 1 from q) whre b=2', 'UPDATE', /^UPDATE POOL SET/],
     ['update p set a=1 from q where b=2', 'UPDATE .. FROM', /^MERGE INTO POOL/],
     ["insert into p (a) values (1) on conflict (a) do update set a = 'x'", 'INSERT .. ON CONFLICT', /^MERGE INTO POOL/],
     ['insert into p (a) values (1) on duplicate key update a=2', 'INSERT .. ON CONFLICT', /^MERGE INTO POOL/],
+    ['delete p where a=1', 'DELETE without FROM', /^DELETE FROM POOL/],
+    ['with q as (select 1 as a) insert into p select * from q', 'a statement within another text', /^it stands alone/],
+    ['with q as (select 1 as a) update p set a=1', 'a statement within another text', /subqueries/],
+    ['explain delete from p', 'a statement within another text', /^it stands alone/],
+    ["update p set a='on conflict' returning a", 'RETURNING', /id of its commit/],
     ['insert into p (a) values (1) returning a', 'RETURNING', /id of its commit/],
     ['delete from p where a=1 returning *', 'RETURNING', /id of its commit/],
     ['select a from "public"."p"', 'a schema', /its name stands alone/],
     ['select t.a from p join "public"."p" t on p.a=t.a', 'a schema', /its name stands alone/],
     ['insert into "public"."p" (a) values (1)', 'a schema', /its name stands alone/],
-    ['merge into p using q on p.a=q.a when matched then drop', 'MERGE INTO', /^MERGE INTO POOL USING/],
-    ['delete from p wher a=1', 'DELETE FROM', /^DELETE FROM POOL/],
     ['delete from p using q where a=1', 'DELETE .. USING', /^MERGE INTO POOL/],
     ['truncate p', 'TRUNCATE', /without a condition for all rows/],
     ['create or replace temp table t (a int)', 'CREATE TABLE', /POST \/pool/],
@@ -308,6 +310,32 @@ describe('statements and clauses of other databases', () => {
       expect(hintOfAll(text, errors)).toBe(hint);
     },
   );
+  test.each([
+    ['update p set a = = 3', 'update p set a = ', /^UPDATE POOL SET/],
+    ['update p set (a, b) = (1, 2)', 'update p set ', /^UPDATE POOL SET/],
+    ['update p set a=(select 1 from q) whre b=2', 'update p set a=(select 1 from q) ', /^UPDATE POOL SET/],
+    ['update p set a=1 where a=2 limit 1', 'update p set a=1 where a=2 ', /a statement stands alone$/],
+    ["update p set a='returning, from b' whre b=2", "update p set a='returning, from b' ", /^UPDATE POOL SET/],
+    ['insert into p (a) values (1', 'insert into p (a) values (1', /^INSERT INTO POOL/],
+    ["insert into p (a) values ('on conflict', )) ", "insert into p (a) values ('on conflict', )", /^INSERT INTO POOL/],
+    ['insert into p default values', 'insert into p ', /^INSERT INTO POOL/],
+    ['insert into p (a) values (1); insert into p (a) values (2)', 'insert into p (a) values (1); ', /stands alone$/],
+    [
+      'merge into p using q on p.a=q.a when matched then drop',
+      'merge into p using q on p.a=q.a when matched then ',
+      /^MERGE/,
+    ],
+    ['merge into p using q using (a) when matched then delete', 'merge into p using q using', /^MERGE INTO POOL USING/],
+    ['delete from p wher a=1', 'delete from p wher ', /^DELETE FROM POOL/],
+    ['delete from p limit 1', 'delete from p limit ', /^DELETE FROM POOL/],
+  ])('a statement of ours is told where it is wrong: %s', async (text, before, hint) => {
+    const { errors } = await faultOf(text);
+    expect({ fault: errors[0]!.message, at: text.slice(0, errors[0]!.start), hint: hintOfAll(text, errors) }).toEqual({
+      fault: 'parse error',
+      at: before,
+      hint: expect.stringMatching(hint),
+    });
+  });
   test('queries that begin with such a word are none of them', async () => {
     for (const text of [
       'op set x: (values x) set 3',

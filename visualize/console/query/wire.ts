@@ -145,14 +145,14 @@ const layoutOf = (type: RecordType): Layout => {
  */
 const placeAmong = ({ fields }: RecordType, layout: Layout, values: readonly unknown[], place: number) => {
   const absent = (values[0] ?? []) as readonly unknown[];
-  const optional = layout.optionalBefore[place]!;
+  const optional = layout.optionalBefore[place];
   let low = 0;
   for (let high = absent.length; low < high; ) {
     const middle = (low + high) >> 1;
     if (Number(absent[middle]) < optional) low = middle + 1;
     else high = middle;
   }
-  const isAbsent = fields[place]!.optional && low < absent.length && Number(absent[low]) === optional;
+  const isAbsent = fields[place].optional && low < absent.length && Number(absent[low]) === optional;
   return isAbsent ? undefined : 1 + place - low;
 };
 

@@ -12,6 +12,7 @@ import type {
   SourceNode,
   Span,
   SqlAlias,
+  SqlBody,
   SqlExprColumn,
   SqlOp,
   SqlQuery,
@@ -56,8 +57,9 @@ const parseInsert = (s: Scanner): readonly [SqlOp, LoadOp] | undefined => {
   const query = parseSqlOp(s);
   if (query === undefined) return undefined;
   const span = { start: s.byte(start), end: s.byte(s.pos) };
-  const load: LoadOp = { kind: 'load-op', source, isInsert: true, ...span };
-  return [columns ? withColumns(query, columns) : namedByItself(query), load];
+  const named = columns ? withColumns(query, columns) : namedByItself(query);
+  const load: LoadOp = { kind: 'load-op', source, insert: { columns: columns ?? namesOf(query) }, ...span };
+  return [named, load];
 };
 
 /** The target's name with its branch; what else a source may have is none of it. */
@@ -66,17 +68,39 @@ const parseTarget = (s: Scanner): SourceNode | undefined => {
   return source && source.meta === undefined && source.args.length === 0 ? source : undefined;
 };
 
-/** How many columns the query has, if its text says it. */
-const columnsOf = ({ query: { body } }: SqlOp): number | undefined => {
-  if (body.kind === 'sql-values') return body.rows[0]?.elems.length;
-  if (body.kind !== 'sql-select') return undefined;
-  return body.columns.every(({ kind }) => kind === 'sql-column') ? body.columns.length : undefined;
+/** How many columns the query has, if its text says it. @throws CompileError of rows that differ in it. */
+const columnsOf = (body: SqlBody): number | undefined => {
+  switch (body.kind) {
+    case 'sql-values': {
+      const [first, ...others] = body.rows;
+      const count = first?.elems.length;
+      const odd = others.find((row) => row.elems.length !== count);
+      if (odd) throw fault(`INSERT INTO: rows of VALUES have ${count} and ${odd.elems.length} columns`, odd);
+      return count;
+    }
+    case 'sql-select':
+      return body.columns.every(({ kind }) => kind === 'sql-column') ? body.columns.length : undefined;
+    case 'sql-union':
+      return body.byName ? undefined : columnsOf(body.left);
+    case 'sql-set':
+      return columnsOf(body.left);
+    case 'sql-query':
+      return columnsOf(body.body);
+    default:
+      return undefined;
+  }
 };
+
+/** The names that a query's text gives to its columns. */
+const namesOf = ({ query: { body } }: SqlOp): readonly NameNode[] =>
+  body.kind === 'sql-select'
+    ? body.columns.flatMap((column) => (column.kind === 'sql-column' && column.as ? [column.as] : []))
+    : [];
 
 /** `SELECT * FROM (query) AS insert(columns)`. */
 const withColumns = (op: SqlOp, columns: readonly NameNode[]): SqlOp => {
   const { start, end } = op;
-  const count = columnsOf(op);
+  const count = columnsOf(op.query.body);
   if (count === undefined)
     throw fault('INSERT INTO with a list of columns: the query must name its columns one by one', op);
   if (count !== columns.length) throw fault(`INSERT INTO names ${columns.length} columns, its rows have ${count}`, op);
