@@ -163,11 +163,9 @@ export class BatchWriter {
   }
   /** Decimals by their whole numbers of the last place. */
   private units(units: Units, bits: number): void {
-    const low = pairsFrom(numbers(types.int64, units.low));
-    const high = units.high && pairsFrom(numbers(types.int64, units.high));
-    const top = high ?? low;
+    const given = [units.low, ...units.high].map((words) => pairsFrom(numbers(types.int64, words)));
+    const top = given[given.length - 1];
     const sign = top.map((_, i) => (top[i | 1] < 0 ? -1 : 0));
-    const given = high ? [low, high] : [low];
     this.words(bits / 32, [...given, ...Array.from({ length: bits / 64 - given.length }, () => sign)]);
   }
   /** Rows of `width` words, a pair of each of `pairs` in turn. */

@@ -233,10 +233,10 @@ const wordMax = 2 ** 20;
 const pairAt = (pairs: Int32Array, i: number): bigint =>
   (BigInt(pairs[i * 2 + 1] >>> 0) << 32n) | BigInt(pairs[i * 2] >>> 0);
 
-/** Whole numbers of the last place, as two halves of 64 bits where one of them needs more. */
+/** Whole numbers of the last place: their lowest 64 bits, and as many more of each as one of them needs. */
 export interface Units {
   readonly low: NumberArray;
-  readonly high?: BigInt64Array;
+  readonly high: readonly BigInt64Array[];
 }
 /**
  * The whole numbers of the last place; of rows whose `valid` is 0 anything. @throws LakeError `write-columns-value` for
@@ -249,7 +249,7 @@ export const unitsOfDecimals = (
   writer: string,
 ): Units => {
   const quick = v.form === 'number' ? smallUnits(v, type) : undefined;
-  if (quick) return { low: quick };
+  if (quick) return { low: quick, high: [] };
   const all = Array.from({ length: v.length }, (_, i) => {
     if (valid?.[i] === 0) return 0n;
     const value = valueAt(v, i);
@@ -260,10 +260,10 @@ export const unitsOfDecimals = (
       fault: `value ${supText(value)} is no decimal(${type.precision},${type.scale}): cast the column to float64`,
     });
   });
-  const low = BigInt64Array.from(all, (x) => BigInt.asIntN(64, x));
-  return all.every((x) => BigInt.asIntN(64, x) === x)
-    ? { low }
-    : { low, high: BigInt64Array.from(all, (x) => x >> 64n) };
+  const wordOf = (k: number): BigInt64Array => BigInt64Array.from(all, (x) => BigInt.asIntN(64, x >> BigInt(64 * k)));
+  const high: BigInt64Array[] = [];
+  for (let k = 1; all.some((x) => BigInt.asIntN(64 * k, x) !== x); k++) high.push(wordOf(k));
+  return { low: wordOf(0), high };
 };
 /** Undefined where one of them is not exact, or large. */
 const smallUnits = ({ values, length }: NumberVector, { scale, precision }: DecimalType): Float64Array | undefined => {

@@ -89,14 +89,14 @@ export const physicalOf = (leaf: LeafOut, v: LeafValues): Physical => {
       return fixed(v as BytesVector, type.size);
     case 'decimal': {
       if (v.form === 'number' && v.type === types.uint64) {
-        const bytes = wideBytes(v.values.subarray(0, count), undefined, leaf.size);
+        const bytes = wideBytes(v.values.subarray(0, count), [], leaf.size);
         return { kind: 'fixed', count, size: leaf.size, bytes };
       }
       if (v.form === 'record') return { kind: 'fixed', count, size: leaf.size, bytes: bytesOfWords(v) };
       // Whole numbers of 64 bits are those of the last place.
       const { low, high } =
         v.form === 'number' && v.type === types.int64
-          ? { low: v.values.subarray(0, count), high: undefined }
+          ? { low: v.values.subarray(0, count), high: [] }
           : unitsOfDecimals(v, undefined, type, writerName);
       if (leaf.physical === 'INT32') return words(Int32Array.from(low as ArrayLike<number | bigint>, Number));
       return leaf.physical === 'INT64'
@@ -141,13 +141,13 @@ const floats = (bits: number, values: Float64Array): Physical => {
   };
 };
 /** Whole numbers of so many bytes, the most significant one first. */
-const wideBytes = (low: NumberArray, high: BigInt64Array | undefined, size: number): Uint8Array => {
+const wideBytes = (low: NumberArray, high: readonly BigInt64Array[], size: number): Uint8Array => {
   const bytes = new Uint8Array(low.length * size);
   const view = new DataView(bytes.buffer);
   for (let i = 0; i < low.length; i++) {
     const end = (i + 1) * size;
-    if ((high ?? low)[i] < 0) bytes.fill(0xff, i * size, end);
-    if (high) view.setBigInt64(end - 16, high[i]);
+    if ((high.at(-1) ?? low)[i] < 0) bytes.fill(0xff, i * size, end);
+    high.forEach((words, k) => view.setBigInt64(end - 16 - 8 * k, words[i]));
     view.setBigInt64(end - 8, BigInt(low[i]));
   }
   return bytes;

@@ -118,6 +118,26 @@ describe('decimals of Parquet', () => {
       { numRuns: 200 },
     );
   });
+  test('those of 256 bits that floats give back go out as they came', async () => {
+    const integer = fc
+      .tuple(fc.integer(), fc.integer({ min: 0, max: 66 }))
+      .map(([x, zeros]) => BigInt(x) * 10n ** BigInt(zeros));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(integer, { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 76 }),
+        async (integers, scale) => {
+          const bytes = fileOf([{ name: 'x', physical: 'BYTE_ARRAY', precision: 76, scale, integers }]);
+          const { rows } = await readWarned(bytes);
+          for (const format of ['parquet', 'arrows'] as const) {
+            const again = await readWarned(written(await readValues(bytes, 'parquet'), format), format);
+            expect(again.rows).toEqual(rows);
+          }
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
 });
 
 describe.skipIf(lacksPython('pyarrow'))('of pyarrow', () => {
