@@ -20,6 +20,7 @@ import {
 import { conflictLines } from './conflicts.ts';
 import type { CommandIo } from './io.ts';
 import { noAnswer, serviceOf } from './load/service.ts';
+import { harmless } from './shell/text.ts';
 
 /** What a command works with. `branch`: that of -use. */
 interface Asked {
@@ -232,7 +233,8 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     rest,
     io,
     askSup,
-    print: (line) => io.write(Buffer.from(`${line}\n`)),
+    // Names, authors and messages are anybody's.
+    print: (line) => io.write(Buffer.from(`${io.stdoutIsTerminal ? harmless(line) : line}\n`)),
   });
   return 0;
 };

@@ -22,13 +22,14 @@ afterAll(async () => {
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 /** All that was printed. */
 let printed = '';
+let isTerminal = false;
 /** What a command prints. */
 const run = async (name: VersionCommand, ...argv: readonly string[]): Promise<string> => {
   const out: Uint8Array[] = [];
   await versionCommand(name, ['-lake', service.address, '-use', 'p', ...argv], {
     cwd: '.',
     stdin: nothing(),
-    stdoutIsTerminal: false,
+    stdoutIsTerminal: isTerminal,
     write: (chunk) => {
       out.push(chunk.slice());
       printed += Buffer.from(chunk).toString();
@@ -276,4 +277,24 @@ test('a transaction that comes to nothing drops what it staged', async () => {
   expect(await connect(service.address).query('from orders | id==10').all()).toEqual([]);
   expect(await stagedLoads()).toBe(0);
   expect((await transaction('', { argv: ['-h'] })).out).toMatch(/^usage: lake transaction \[OPTION \.\.\.\] FILE\n/);
+});
+
+test("what names, authors and messages hold does not move a terminal's cursor", async () => {
+  const esc = '\x1b]0;x\x07\x9b1A';
+  const { commit } = await pool.branch('main').load('{ts:0}', { author: `a${esc}`, message: `m${esc}` });
+  await pool.createBranch(`b${esc}`, commit);
+  const shown = '\\u001b]0;x\\u0007\\u009b1A';
+  try {
+    isTerminal = true;
+    const log = await run('log');
+    expect(log).toContain(`, b${shown})\nAuthor: a${shown}\n`);
+    expect(log).toContain(`\n    m${shown}\n`);
+    expect(await run('branch')).toContain(` b${shown}\n`);
+    isTerminal = false;
+    expect(await run('branch')).toContain(` b${esc}\n`);
+  } finally {
+    isTerminal = false;
+    await pool.branch(`b${esc}`).delete();
+    await pool.branch('main').deleteWhere('true');
+  }
 });
