@@ -474,6 +474,9 @@ export const errorTable = {
   'body-not-utf8': bad('{where}: 0x{byte} at byte {at} (from 0) is no UTF-8'),
   'body-second-value': bad('request body: expected one value, got more'),
   'body-field-twice': bad('request body: {name}: set twice, in a record and by its path'),
+  'body-paths': bad(
+    '{name}: expected a list of paths, each a list of names, such as [["id"]] or [["a","b"]], not a value of the type {type}',
+  ),
   'body-cell': bad('request body: {name}: {fault}'),
   'body-too-long': {
     status: 413,

@@ -7,7 +7,7 @@
  * values), `lake-id` (an id), `lake-object` (one of a data object).
  */
 import { type TSchema, Type } from 'typebox';
-import { objectIdFormat } from './bodies/fields.ts';
+import { objectIdFormat, pathsFormat } from './bodies/fields.ts';
 
 /** Integers that a JSON number of JavaScript holds exactly. */
 const integerMax = Number.MAX_SAFE_INTEGER;
@@ -539,6 +539,7 @@ const icebergMapping = Type.String({
 });
 const identity = Type.Union([
   Type.Array(Type.Array(Type.String()), {
+    format: pathsFormat,
     maxItems: 16,
     description:
       'Paths of the fields that tell records apart, such as `[["id"]]`; empty: none, records are compared as whole values. Merges, reverts and picks then go by these fields. Loads do not look at it: what is double is reported.',

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert';
 import type { TSchema } from 'typebox';
+import { LakeError } from '../../errors.ts';
 import type { BodyRecord } from './decode.ts';
 
 /**
@@ -21,7 +22,10 @@ interface Shape {
 /** The format of ids of data objects, which are text or, as the lake's own sources give them, bytes. */
 export const objectIdFormat = 'lake-object';
 
-/** The fields that are there. @throws body-field-type, body-not-array, body-not-record, id-invalid */
+/** The format of lists of paths that SuperDB does not have: what is none is told by its field. */
+export const pathsFormat = 'lake-paths';
+
+/** The fields that are there. @throws body-field-type, body-not-array, body-paths, body-not-record, id-invalid */
 export const fieldsOf = (record: BodyRecord, schema: TSchema): Readonly<Record<string, unknown>> => {
   const out: Record<string, unknown> = {};
   for (const [name, shape] of Object.entries((schema as Shape).properties ?? {})) {
@@ -41,7 +45,16 @@ const fieldOf = (record: BodyRecord, name: string, shape: Shape): unknown => {
     return inner && fieldsOf(inner, known as TSchema);
   }
   assert(type === 'array' && items, `a field of a body cannot be ${type}`);
-  if (items.type === 'array') return record.paths(name);
+  if (items.type === 'array') return format === pathsFormat ? ownPaths(record, name) : record.paths(name);
   if (items.type === 'object') return record.values(name);
   return items.format === objectIdFormat ? record.ids(name) : record.texts(name);
+};
+const ownPaths = (record: BodyRecord, name: string): unknown => {
+  try {
+    return record.paths(name);
+  } catch (error) {
+    if (!(error instanceof LakeError) || (error.code !== 'body-not-array' && error.code !== 'body-field-type'))
+      throw error;
+    throw new LakeError('body-paths', { name, type: String(error.parameters['type']) });
+  }
 };
