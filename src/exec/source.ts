@@ -89,7 +89,14 @@ export interface StoredTests {
   /**
    * What is asked besides, of the rows that passed (undefined: all); absent: nothing. The answer are numbers of `rows`.
    */
-  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => KeptRows | Promise<KeptRows>;
+  readonly rest?: (rows: Vector, kept: Uint32Array | undefined, isAfterFirst?: boolean) => KeptRows | Promise<KeptRows>;
+  /** A part of `rest` that leaves few rows, and looks at few columns: the others are read of what it leaves. */
+  readonly first?: {
+    readonly columns: readonly FieldPath[];
+    /** Whether it leaves few, as far as is known by now. */
+    readonly leavesFew: () => boolean;
+    readonly keep: (rows: Vector, kept: Uint32Array | undefined) => Uint32Array | undefined;
+  };
   /** So many rows were tested. */
   readonly seen: (rows: number) => void;
 }

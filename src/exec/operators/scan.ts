@@ -10,7 +10,7 @@ import type { BestRows, BlockSummaries, KeptRows, Progress, ScanFilter, ScanRequ
 import { pulled } from '../pulled.ts';
 import type { Build } from './build.ts';
 import { tested } from './filter.ts';
-import { type Wanted, keyTest, prunerOf } from './join/key-set.ts';
+import { type KeyTest, type Wanted, keyTest, prunerOf } from './join/key-set.ts';
 import { named } from './named.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
@@ -177,7 +177,7 @@ const scanFilter = (
         readonly stored?: SplitFilter;
       } & TextSearch)
     | undefined,
-  { bound, keys }: { readonly bound: KeyBound | undefined; readonly keys: ReturnType<typeof keyTest> },
+  { bound, keys }: { readonly bound: KeyBound | undefined; readonly keys: KeyTest | undefined },
   progress: Progress,
 ): ScanFilter | undefined => {
   const more = bound ? { paths: [bound.path], keep: bound.keep } : keys;
@@ -188,7 +188,12 @@ const scanFilter = (
     const rest = more.keep(keptOf(rows, kept));
     return rest ? placed(rest, kept) : kept;
   };
-  const stored = filter?.stored && toStored(filter.stored, { signal, paths: more?.paths, bounded, progress });
+  const split =
+    filter?.stored ??
+    (filter?.columns && keys && !filter.runs && !filter.textOnly
+      ? { tests: [], rest: filter.test, columns: filter.columns }
+      : undefined);
+  const stored = split && toStored(split, { signal, paths: more?.paths, keys, bounded, progress });
   return {
     ...(columns && { columns }),
     ...(stored && { stored }),
@@ -213,27 +218,45 @@ const toStored = (
   {
     signal,
     paths,
+    keys,
     bounded,
     progress,
   }: {
     readonly signal: AbortSignal;
     readonly paths: readonly FieldPath[] | undefined;
+    readonly keys: KeyTest | undefined;
     readonly bounded: (rows: Vector, kept: KeptRows) => KeptRows;
     readonly progress: Progress;
   },
 ): StoredTests => {
   const columns = rest && !own ? undefined : [...(own ?? []), ...(paths ?? [])];
-  const asked = (rows: Vector, kept: Uint32Array | undefined): KeptRows | Promise<KeptRows> => {
+  const asked = (rows: Vector, kept: Uint32Array | undefined, isAfterFirst: boolean): KeptRows | Promise<KeptRows> => {
     const answer = rest?.(kept ? take(rows, kept) : rows);
-    const all = (chosen: Uint32Array | undefined): KeptRows => bounded(rows, chosen ? placed(chosen, kept) : kept);
+    const all = (chosen: Uint32Array | undefined): KeptRows => {
+      const own = chosen ? placed(chosen, kept) : kept;
+      return isAfterFirst ? own : bounded(rows, own);
+    };
     return answer instanceof Promise ? answer.then(all) : all(answer);
   };
   return {
     tests,
     ...(columns && { columns }),
     ...((rest || paths) && {
-      rest: (rows: Vector, kept: Uint32Array | undefined) => working(signal, () => asked(rows, kept)),
+      rest: (rows: Vector, kept: Uint32Array | undefined, isAfterFirst = false) =>
+        working(signal, () => asked(rows, kept, isAfterFirst)),
     }),
+    ...(rest &&
+      keys && {
+        first: {
+          columns: keys.paths,
+          leavesFew: keys.leavesFew,
+          keep: (rows: Vector, kept: Uint32Array | undefined) =>
+            working(signal, () => {
+              const left = keys.keep(keptOf(rows, kept));
+              return left ? placed(left, kept) : kept;
+            }),
+        },
+      }),
     seen: (rows) => {
       progress.recordsRead += rows;
     },

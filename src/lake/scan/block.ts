@@ -3,7 +3,7 @@
  * answer needs are read when the filter has found rows in the part.
  */
 import { areTimeTexts } from '../../vectors/texts/times.ts';
-import { type RecordVector, type Vector, gather, lookUp, noRows, slice, take } from '../../vectors/vector.ts';
+import { type Vector, noRows } from '../../vectors/vector.ts';
 import { takenApart } from '../columns/apart.ts';
 import type { ColumnCache } from '../columns/cache.ts';
 import { pickedShareMax } from '../columns/picked.ts';
@@ -17,6 +17,7 @@ import type { Selection } from '../columns/select.ts';
 import type { KnownValues } from '../columns/stored-tests.ts';
 import { type BestKeys, spanOfBlock } from './best.ts';
 import { cutOut, cutParts } from './cut.ts';
+import { type Kept, type WantedColumns, fieldsAt, placesOf, someOf, wantedRows } from './kept-rows.ts';
 import type { BestRows, BlockCounts, BlockSummaries, KeptRows, RowFilter } from './scan.types.ts';
 
 type Paths = readonly (readonly string[])[];
@@ -38,18 +39,6 @@ interface BlockOptions {
   readonly summaries?: BlockSummaries;
 }
 
-/** Some columns of a part, by a name for them. */
-interface WantedColumns {
-  readonly name: string;
-  readonly projection: Projection | undefined;
-  readonly textOnly?: boolean;
-}
-/** Rows of a part that are wanted. `index` absent: all of them; `isPicked`: there are no others in `rows`. */
-interface Kept {
-  readonly rows: Vector;
-  readonly index?: KeptRows;
-  readonly isPicked?: boolean;
-}
 /** Rows that were looked at: all of a part with the places of those that are kept, or these alone. */
 interface Looked {
   readonly seen: Vector;
@@ -57,32 +46,7 @@ interface Looked {
   readonly isPicked?: boolean;
   readonly lacking: Lacking | undefined;
 }
-/** The rows that were kept, as a view of the block's or copied where they are few. */
-export const wantedRows = ({ rows, index, isPicked }: Kept): Vector => {
-  if (!index || isPicked) return rows;
-  if (!(index instanceof Uint32Array)) return slice(rows, index.start, index.start + index.length);
-  // Of a few rows nobody is to meet columns of all of them.
-  return rows.form === 'record' && index.length * fewOf <= rows.length ? gather(rows, index) : take(rows, index);
-};
-const fewOf = 16;
-/** The rows of a part that were chosen among those that were picked. */
-const placesOf = (picks: Uint32Array, chosen: KeptRows): Uint32Array =>
-  !chosen
-    ? picks
-    : chosen instanceof Uint32Array
-      ? lookUp(picks, chosen)
-      : picks.subarray(chosen.start, chosen.start + chosen.length);
-const someOf = (rows: Vector, index: KeptRows): Vector =>
-  rows.form === 'record' ? fieldsAt(rows, index) : wantedRows({ rows, index });
-/** Some rows of a record's fields. */
-const fieldsAt = (rows: RecordVector, index: KeptRows): RecordVector =>
-  index instanceof Uint32Array
-    ? (gather(rows, index) as RecordVector)
-    : index
-      ? (slice(rows, index.start, index.start + index.length) as RecordVector)
-      : rows;
-
-/** Reads blocks of any reader with the options of one scan. */
+/** Reads blocks of any reader with the options of a scan. */
 export class BlockScanner {
   private readonly options: BlockOptions;
   private readonly projection: Projection | undefined;
@@ -100,6 +64,8 @@ export class BlockScanner {
   private readonly restName: string;
   private readonly restSuffices: boolean;
   private readonly restLacks: Lacking | undefined;
+  /** The columns of what is asked of them first. */
+  private readonly firstColumns: WantedColumns | undefined;
   /** All that is looked at; undefined: the whole row, or rows beside others. */
   private readonly looksAt: readonly Projection[] | undefined;
   private readonly summariesName: string;
@@ -124,6 +90,8 @@ export class BlockScanner {
     this.restName = JSON.stringify([rest ?? null, false]);
     this.filterLacks = filter?.textOnly ? undefined : lackingOf(columns, filter?.columns);
     this.restLacks = lackingOf(columns, rest);
+    const first = filter?.stored?.first?.columns;
+    this.firstColumns = first && { name: JSON.stringify([first, false]), projection: projectionOf(first) };
     this.restSuffices = !rest || (columns !== undefined && covers(rest, columns));
     if (this.projection && !bestKeys && !filter?.best && !filter?.textOnly && (!filter || this.filterProjection))
       this.looksAt = this.filterProjection ? [this.projection, this.filterProjection] : [this.projection];
@@ -222,7 +190,7 @@ export class BlockScanner {
     if (filter?.best || filter?.textOnly || (!filter && summaries)) return;
     for (const part of this.apart(this.live(reader.parts(block)))) {
       if (pruner && reader.fetchFilters(block, part, pruner)) continue;
-      if (filter?.stored && !bestKeys && reader.fetchTests(block, part, filter.stored.tests)) continue;
+      if (filter?.stored?.tests.length && !bestKeys && reader.fetchTests(block, part, filter.stored.tests)) continue;
       reader.fetchPart(block, part, filter ? this.filterProjection : this.projection);
     }
   }
@@ -346,7 +314,7 @@ export class BlockScanner {
   ): MaybePromise<Kept | undefined> {
     if (!found) return this.looked(reader, block, part, bytesRead);
     const { rows: kept } = found;
-    const { rest, seen } = this.options.filter!.stored!;
+    const { rest, seen, first } = this.options.filter!.stored!;
     this.options.read?.(this.newBytes(reader, bytesRead), 0);
     seen(part.rows);
     if (kept?.length === 0) return undefined;
@@ -358,6 +326,38 @@ export class BlockScanner {
       return index
         ? this.wanted(reader, block, part, index)
         : this.whole(reader, block, part, () => this.wanted(reader, block, part, undefined));
+    return first?.leavesFew()
+      ? this.askedFirst(reader, block, part, index)
+      : this.askedRest(reader, block, part, index, false);
+  }
+  /** What is asked first, of one column or two; the rest is asked of the rows that it leaves. */
+  private askedFirst(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    index: Uint32Array | undefined,
+  ): MaybePromise<Kept | undefined> {
+    const { bytesRead: before } = reader;
+    const own = this.firstColumns!;
+    const picks = this.isToPick(part, own, index) ? index : undefined;
+    const rows = picks ? reader.pickPart(block, part, picks, own.projection) : this.named(reader, block, part, own);
+    const asked = (seen: Vector): MaybePromise<Kept | undefined> => {
+      this.told(reader, before, seen, false);
+      const chosen = this.options.filter!.stored!.first!.keep(seen, picks ? undefined : index);
+      const left = picks ? placesOf(picks, chosen) : chosen;
+      return left?.length === 0 ? undefined : this.askedRest(reader, block, part, left, true);
+    };
+    return rows instanceof Promise ? rows.then(asked) : asked(rows);
+  }
+  /** What is asked beside the stored tests, of the rows that passed. */
+  private askedRest(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    index: Uint32Array | undefined,
+    isAfterFirst: boolean,
+  ): MaybePromise<Kept | undefined> {
+    const rest = this.options.filter!.stored!.rest!;
     const { bytesRead: before } = reader;
     const own = { name: this.restName, projection: this.restProjection };
     const picks = this.isToPick(part, own, index) ? index : undefined;
@@ -366,7 +366,7 @@ export class BlockScanner {
       : this.named(reader, block, part, own);
     const asked = (seen: Vector): MaybePromise<Kept | undefined> => {
       this.told(reader, before, seen, false);
-      const answer = rest(seen, picks ? undefined : index);
+      const answer = rest(seen, picks ? undefined : index, isAfterFirst);
       const completed = (chosen: KeptRows): MaybePromise<Kept | undefined> => {
         if (chosen?.length === 0) return undefined;
         const looked = picks

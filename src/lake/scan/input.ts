@@ -9,7 +9,7 @@ import type { KeyRange, ObjectMeta, PageRequest } from '../lake.types.ts';
 import { blockRowsMax } from '../objects/format.ts';
 import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from '../objects/reader.ts';
 import { BestKeys, spanOfBlock } from './best.ts';
-import { wantedRows } from './block.ts';
+import { wantedRows } from './kept-rows.ts';
 import { cutOut } from './cut.ts';
 import { hasRowsLeft } from './left.ts';
 import { isInRange, keyRange } from './range.ts';

@@ -48,7 +48,12 @@ export interface RowFilter {
 export interface StoredTests {
   readonly tests: readonly StoredTest[];
   readonly columns?: Paths;
-  readonly rest?: (rows: Vector, kept: Uint32Array | undefined) => MaybePromise<KeptRows>;
+  readonly rest?: (rows: Vector, kept: Uint32Array | undefined, isAfterFirst?: boolean) => MaybePromise<KeptRows>;
+  readonly first?: {
+    readonly columns: Paths;
+    readonly leavesFew: () => boolean;
+    readonly keep: (rows: Vector, kept: Uint32Array | undefined) => Uint32Array | undefined;
+  };
   readonly seen: (rows: number) => void;
 }
 /** The shape of `KeptRows` in exec/source.ts: numbers of rows, or a run of them. */

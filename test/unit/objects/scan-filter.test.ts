@@ -370,3 +370,57 @@ for (const wanted of [undefined, [['k']], [['n']], [['k'], ['a']], [['a'], ['n']
         expect(shown).toBe(passing.length);
       }
     });
+
+for (const wanted of [undefined, [['a']], [['a'], ['n']]] as const)
+  for (const tests of [[], [{ path: ['n'], operator: '<' as const, value: intValue(60) }]])
+    test(`what leaves few rows is asked first, beside ${tests.length} stored tests, for ${wanted?.join() ?? 'all'}`, async () => {
+      const numberOf = (row: Value, name: string): number => {
+        if (row.type.kind !== 'record') return -1;
+        const at = row.type.fields.findIndex((f) => f.name === name);
+        return Number((row.data as readonly Value['data'][])[at]);
+      };
+      const isFirst = (row: Value): boolean => numberOf(row, 'n') % 25 === 4;
+      const passing = rows.filter((row) => isFirst(row) && (tests.length === 0 || numberOf(row, 'n') < 60));
+      const expected = passing
+        .filter((row) => numberOf(row, 'k') % 7 < 3)
+        .map((row) => fieldsOf(row, wanted)!)
+        .sort();
+      const all = (batch: Vector): Uint32Array => Uint32Array.from({ length: batch.length }, (_, i) => i);
+      for (const isCached of [false, true, true])
+        for (const fewAfter of [0, 2, Infinity]) {
+          let askedFirst = 0;
+          let askedAfterwards = 0;
+          let looks = 0;
+          const filter: RowFilter = {
+            columns: [['k'], ['n']],
+            stored: {
+              tests,
+              columns: [['k'], ['n']],
+              first: {
+                columns: [['n']],
+                leavesFew: () => looks++ >= fewAfter,
+                keep: (batch, kept) => {
+                  const places = kept ?? all(batch);
+                  askedFirst += places.length;
+                  return places.filter((i) => isFirst(valueAt(batch, i)));
+                },
+              },
+              rest: (batch, kept, isAfterFirst = false) => {
+                const places = kept ?? all(batch);
+                if (isAfterFirst) askedAfterwards += places.length;
+                return places.filter((i) => {
+                  const row = valueAt(batch, i);
+                  return numberOf(row, 'k') % 7 < 3 && (isAfterFirst || isFirst(row));
+                });
+              },
+              seen: () => undefined,
+            },
+            keep: (batch) =>
+              all(batch).filter((i) => isFirst(valueAt(batch, i)) && numberOf(valueAt(batch, i), 'k') % 7 < 3),
+          };
+          const found = await scan({ filter, ordered: false, ...(wanted && { columns: wanted }) }, isCached);
+          expect(found.sort()).toEqual(expected);
+          if (fewAfter === 0) expect(askedAfterwards).toBe(passing.length);
+          expect(askedFirst > 0).toBe(fewAfter !== Infinity);
+        }
+    });

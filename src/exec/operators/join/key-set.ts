@@ -21,6 +21,8 @@ const keptShareMax = 0.8;
 /** Rows after which this is known, and batches after which it is asked again: other blocks may hold other keys. */
 const rowsMin = 4096;
 const pauseBatches = 16;
+/** Of so few rows it is cheaper to read other columns afterwards than of all rows at once. */
+const fewShare = 0.2;
 
 /** What keys there are. */
 export interface KeySet {
@@ -80,14 +82,19 @@ interface Test extends Wanted {
   /** Batches for which it is not asked. */
   pause: number;
 }
+/** The rows that keys keep. `leavesFew`: they leave out by far the most, as far as is known. */
+export interface KeyTest {
+  readonly paths: readonly FieldPath[];
+  readonly keep: (rows: Vector) => Uint32Array | undefined;
+  readonly leavesFew: () => boolean;
+}
 /** The rows that all of them keep, as a test of a scan; undefined: none of them tells rows apart. */
-export const keyTest = (
-  wanted: readonly Wanted[],
-): { readonly paths: readonly FieldPath[]; readonly keep: (rows: Vector) => Uint32Array | undefined } | undefined => {
+export const keyTest = (wanted: readonly Wanted[]): KeyTest | undefined => {
   const tests = wanted.filter(({ keys }) => keys.bits).map((w): Test => ({ ...w, seen: 0, kept: 0, pause: 0 }));
   if (tests.length === 0) return undefined;
   return {
     paths: tests.map(({ path }) => path),
+    leavesFew: () => tests.some((test) => test.seen >= rowsMin && shareOf(test) <= fewShare),
     keep: (rows) => {
       let kept: Uint32Array | undefined;
       for (const test of tests) {
