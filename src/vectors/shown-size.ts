@@ -10,8 +10,11 @@ import { type DictionaryVector, type Vector, compacted, compactedParts, flatten,
 /** Bytes of the rows, each by itself. */
 export const shownSize = (v: Vector): number => {
   switch (v.form) {
-    case 'record':
-      return v.fields.reduce((n, f) => n + shownSize(f.values) + (f.present ? v.length : 0), 0);
+    case 'record': {
+      let bytes = 0;
+      for (const f of v.fields) bytes += shownSize(f.values) + (f.present ? v.length : 0);
+      return bytes;
+    }
     case 'list':
       return v.length * 4 + shownSize(itemsOf(v, v.items));
     case 'map':

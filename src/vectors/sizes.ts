@@ -17,8 +17,11 @@ export const sizeOf = (v: Vector): number => {
     case 'type':
     case 'enum':
       return v.length * 4;
-    case 'record':
-      return v.fields.reduce((n, f) => n + sizeOf(f.values) + (f.present ? v.length : 0), 0);
+    case 'record': {
+      let bytes = 0;
+      for (const f of v.fields) bytes += sizeOf(f.values) + (f.present ? v.length : 0);
+      return bytes;
+    }
     case 'list':
       return v.length * 4 + sizeOf(itemsOf(v, v.items));
     case 'map':
