@@ -1,7 +1,7 @@
 /**
  * What commits make is of classes that the engine knows already. An object literal with getters, or with names behind a
- * spread, is of a new one at each evaluation (Node 20): it costs some 10 µs, and whoever is handed such objects stays slow.
- * The log of the engine tells of each; so it does of compiled code that is thrown away again and again.
+ * spread, is of a new one at each evaluation (Node 20): it costs some 10 µs, and whoever is handed such objects stays
+ * slow. The log of the engine tells of each; so it does of compiled code that is thrown away again and again.
  */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

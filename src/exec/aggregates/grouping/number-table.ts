@@ -22,8 +22,9 @@ const hugeKind = 2;
 /**
  * Whole numbers below this have a place of their own, in a table that is made for batches which are not tiny and grows
  * to 1 MiB: one query may have hundreds of them (CUBE). Beyond that it grows as long as it has so few places for each
- * number in it, and half of all numbers: then it takes no more memory than hashing. The codes of 6,000,000 numbers of 1,500,000 ids in order, of
- * which each fourth is there, take 0.16 of the time and half of the memory; as much as before in any order.
+ * number in it, and half of all numbers: then it takes no more memory than hashing. The codes of 6,000,000 numbers of
+ * 1,500,000 ids in order, of which each fourth is there, take 0.16 of the time and half of the memory that they take
+ * without it; in any other order as much.
  */
 const directMax = 1 << 18;
 const directMin = 1 << 10;

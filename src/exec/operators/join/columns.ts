@@ -1,6 +1,6 @@
 /**
- * The columns that a join needs of a side that it holds: what filters before it read beside is not copied, held, put together
- * with the rows of other batches, nor spilled. Of the processor time of TPC-H at 0.1: Q04 0.54, Q21 0.79, Q10 0.83, and
+ * The columns that a join needs of a side that it holds: what filters before it read beside is not copied, held, put
+ * together with the rows of other batches, nor spilled. Of the processor time of TPC-H at 0.1: Q04 0.54, Q21 0.79, Q10 0.83, and
  * Q13, which filters by a long text, 0.53 together with LIKE as it is now (expressions/like.ts), 0.82 by that alone.
  */
 import type { FieldPath } from '../../../query/plan/plan.ts';
