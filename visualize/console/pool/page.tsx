@@ -9,7 +9,7 @@ import { type Compared, Differences } from '../diff/view.tsx';
 import { useDrop } from '../../shared/drop.ts';
 import { sumsOf, wantSums } from '../figures.ts';
 import { History } from '../history.ts';
-import { listState, poolByReference, tags } from '../lake.ts';
+import { branches, listState, poolByReference, tags } from '../lake.ts';
 import { Objects } from '../objects-view.tsx';
 import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from '../parts.tsx';
 import { type Open, type OpenDialog, PoolDialogs, Tools } from './actions.tsx';
@@ -74,7 +74,7 @@ export const PoolPage = ({ reference }: { readonly reference: string }) => {
 
 const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
   const { query } = route.value;
-  const place = placeOf(pool, query.get('at'));
+  const place = placeOf(branches(pool), tags(pool), query.get('at'));
   const tab = tabOf(query.get('tab'));
   const { all, at, isCommit, writeBranch, revision, isEmpty } = place;
   const history = useMemo(() => new History(pool), [pool.id]);
@@ -138,6 +138,18 @@ const PoolView = ({ pool }: { readonly pool: PoolInfo }) => {
             travel(undefined);
           }}
         />
+      )}
+      {place.missing !== undefined && (
+        <p class="banner" role="status">
+          <span>
+            No branch, tag or commit here is called <Name text={place.missing} max={60} />
+            {place.branch && (
+              <>
+                : this is <Name text={place.branch.name} max={40} />
+              </>
+            )}
+          </span>
+        </p>
       )}
       <div class="pool-bar panel">
         <ShownBranch

@@ -1,6 +1,5 @@
 /** What the page of a pool shows: which branch or commit, and where changes are made meanwhile. */
-import type { BranchInfo, PoolInfo, TagInfo } from '../../../src/client/client.ts';
-import { branches, tags } from '../lake.ts';
+import type { BranchInfo, TagInfo } from '../../../src/client/client.ts';
 
 /** A branch, or a commit for itself, which may have the name of a tag. */
 export interface Place {
@@ -10,6 +9,8 @@ export interface Place {
   /** The commit that the page shows. */
   readonly at: string | undefined;
   readonly isCommit: boolean;
+  /** What the address names, if nothing of the pool is called so: a branch is shown in its place. */
+  readonly missing: string | undefined;
   /** The tag that the address names. */
   readonly tag: TagInfo | undefined;
   /** The branch on which changes are made. */
@@ -19,12 +20,11 @@ export interface Place {
   /** Whether nothing has been loaded there. */
   readonly isEmpty: boolean;
 }
-/** `asked`: what the address names: a branch, a tag or a commit. */
-export const placeOf = (pool: PoolInfo, asked: string | null): Place => {
-  const all = branches(pool);
+/** Of a pool's branches and tags. `asked`: what the address names: a branch, a tag or a commit. */
+export const placeOf = (all: readonly BranchInfo[], tags: readonly TagInfo[], asked: string | null): Place => {
   const main = all.find((b) => b.name === 'main') ?? all[0];
   const isBranch = all.some((b) => b.name === asked);
-  const tag = isBranch ? undefined : tags(pool).find((each) => each.name === asked);
+  const tag = isBranch ? undefined : tags.find((each) => each.name === asked);
   const isCommit = tag !== undefined || (asked !== null && /^0x[0-9a-f]{40}$/.test(asked) && !isBranch);
   const branch = isCommit ? undefined : (all.find((b) => b.name === asked) ?? main);
   const at = isCommit ? (tag?.commit ?? asked!) : branch?.commit;
@@ -33,6 +33,7 @@ export const placeOf = (pool: PoolInfo, asked: string | null): Place => {
     branch,
     at,
     isCommit,
+    missing: asked === null || isBranch || isCommit ? undefined : asked,
     tag,
     writeBranch: branch ?? main,
     revision: isCommit ? asked! : branch?.name,
