@@ -32,31 +32,28 @@ interface MetaLake {
 
 const rowsPerPage = 1000;
 
-/** @throws meta-unknown, meta-unknown-lake, pool-not-found, branch-not-found, commit-file-missing */
+/**
+ * What is at hand as a whole comes as one page: of a list that changes meanwhile the next page might lack a row.
+ *
+ * @throws meta-unknown, meta-unknown-lake, pool-not-found, branch-not-found, commit-file-missing
+ */
 export const metaPage = async (lake: MetaLake, source: MetaSource, next?: string): Promise<MetaPage> => {
   if (source.view !== undefined) {
     const view = lake.view(source.view);
     if (!view) throw new LakeError('view-not-found', { view: source.view });
-    return page(lake.viewVersions(view.id).map(viewRow), next);
+    return { rows: lake.viewVersions(view.id).map(viewRow) };
   }
   if (source.pool === undefined) {
     if (!Object.hasOwn(lakeSources, source.meta)) throw new LakeError('meta-unknown-lake', { meta: source.meta });
-    return page(lakeSources[source.meta as LakeMeta](lake), next);
+    return { rows: lakeSources[source.meta as LakeMeta](lake) };
   }
   const pool = lake.face(source.pool);
-  if (Object.hasOwn(poolSources, source.meta)) return page(poolSources[source.meta as PoolMeta](pool), next);
+  if (Object.hasOwn(poolSources, source.meta)) return { rows: poolSources[source.meta as PoolMeta](pool) };
   if (!Object.hasOwn(commitSources, source.meta)) throw new LakeError('meta-unknown', { meta: source.meta });
   const [at, cursor] =
     next === undefined ? [await pool.resolveAt(source.commit ?? 'main'), undefined] : (next.split(':') as [Id, string]);
   const { rows, cursor: onward } = await commitSources[source.meta as CommitMeta](pool, at, cursor);
   return { rows, ...(onward !== undefined && { next: `${at}:${onward}` }) };
-};
-
-/** A page of rows that are all at hand; the list is made again for each page, from a sorted source. */
-const page = (rows: readonly MetaRow[], next: string | undefined): MetaPage => {
-  const start = Number(next ?? 0);
-  const end = start + rowsPerPage;
-  return { rows: rows.slice(start, end), ...(end < rows.length && { next: String(end) }) };
 };
 
 const sortedFaces = (lake: MetaLake): readonly PoolFace[] =>

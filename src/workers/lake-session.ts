@@ -8,7 +8,17 @@
  */
 import { RE2JS } from 're2js';
 import { LakeError } from '../errors.ts';
-import type { Diff, Id, PoolConfig, PrepareRewrite, RecordSides, Snapshot, ViewVersion } from '../lake/lake.types.ts';
+import type {
+  Diff,
+  Id,
+  MetaPage,
+  MetaSource,
+  PoolConfig,
+  PrepareRewrite,
+  RecordSides,
+  Snapshot,
+  ViewVersion,
+} from '../lake/lake.types.ts';
 import { inlineBytesMax } from '../lake/objects/format.ts';
 import { SourceFault } from '../query/parse/error.ts';
 import type { FoundSource, ResolvedSource, SourceRequest } from '../query/plan/plan.ts';
@@ -21,6 +31,8 @@ import type { Call, Prefetched, PoolLayout, StatementText } from './messages.ts'
 import { type PackedPage, packPage } from './packed-page.ts';
 import type { LakeServices } from './pool.types.ts';
 
+/** So many rows of metadata are sent at a time. */
+const metaRowsMax = 1000;
 /** Objects that are told before they are asked for, at most; and if their bodies come along. */
 const prefetchedObjectsMax = 128;
 const prefetchedInlineMax = 8;
@@ -57,6 +69,9 @@ export class LakeSession {
   private released = false;
   /** Since the first branch was looked up. */
   private cut: ReturnType<NonNullable<LakeServices['cut']>> | undefined;
+  /** Of pages of metadata: what its worker has not been sent. */
+  private readonly metaRest = new Map<string, MetaPage>();
+  private metaParts = 0;
   /** It reads more than pools: files, URLs, what is told of the lake. */
   private readsMore = false;
   private readonly from: FromPolicy;
@@ -108,6 +123,17 @@ export class LakeSession {
     this.register = register;
   }
 
+  /** A page is sent to a worker in parts; what is not sent yet is kept under the name that asks for it. */
+  private async metaPage(source: MetaSource, next: string | undefined): Promise<MetaPage> {
+    const kept = next === undefined ? undefined : this.metaRest.get(next);
+    if (kept) this.metaRest.delete(next!);
+    const page = kept ?? (await this.lake.metaPage(source, next));
+    if (page.rows.length <= metaRowsMax) return page;
+    const name = `rest ${++this.metaParts}`;
+    this.metaRest.set(name, { ...page, rows: page.rows.slice(metaRowsMax) });
+    return { rows: page.rows.slice(0, metaRowsMax), next: name };
+  }
+
   async answer(call: Exclude<Call, { kind: 'helper' }>): Promise<unknown> {
     switch (call.kind) {
       case 'resolve':
@@ -117,7 +143,7 @@ export class LakeSession {
       case 'diff':
         return packPage(this.diffAt(call.diff).page(call.side, call.page));
       case 'meta':
-        return this.lake.metaPage(call.source, call.next);
+        return this.metaPage(call.source, call.next);
       case 'layout':
         return layoutOf(this.at(call.handle).snapshot.pool);
       case 'target': {

@@ -20,7 +20,14 @@ const pathType = namedType('field.Path', arrayType(types.string));
 const pathsValue = (paths: PoolConfig['layout']['keys']): Value =>
   named('field.List', arrayValue(paths.map((path): Value => ({ type: pathType, data: [...path] }))));
 
+/** Of each pool once: it stands in the row of each of its branches, and rows that are sent together share it. */
+const poolValues = new WeakMap<PoolConfig, Value>();
 const poolValue = (pool: PoolConfig): Value => {
+  let value = poolValues.get(pool);
+  if (!value) poolValues.set(pool, (value = poolValueOf(pool)));
+  return value;
+};
+const poolValueOf = (pool: PoolConfig): Value => {
   const keys = pathsValue(pool.layout.keys);
   const layout = named('order.SortKey', record({ order: named('order.Which', stringValue(pool.layout.order)), keys }));
   return named(
