@@ -247,22 +247,22 @@ describe('tasks that need much together', () => {
     for (const account of [slow, part, second]) make(account, 20);
     expect([part, second].map((account) => asked(account).waits)).toEqual([false, false]);
   });
-  test('near the bound of the process a task spills once before it waits, and so does one that waits already', async () => {
-    let isNear = true;
+  test('where the process fills up a task spills once before it waits, and so does one that waits already', async () => {
+    let isFilling = true;
     const memory = new ThreadMemory(100 * mega, {
       bytes: () => 90 * mega,
       collect: () => undefined,
-      isNear: () => isNear,
+      isFilling: () => isFilling,
     });
     const [first, second, third] = [memory.open(), memory.open(), memory.open()];
     for (const account of [first, second, third]) make(account, 20);
     expect(asked(second).waits).toBe(false);
     expect(second.isShort).toBe(true);
     expect(asked(second).waits).toBe(true);
-    isNear = false;
+    isFilling = false;
     const { waits, then } = asked(third);
     expect(waits).toBe(true);
-    isNear = true;
+    isFilling = true;
     await then;
     expect(third.isShort).toBe(true);
     expect(asked(third).waits).toBe(true);
