@@ -55,6 +55,18 @@ test('places take no more than the numbers are worth', () => {
   expect(dense.bytes).toBeLessThan(24 << 20);
 });
 
+test('few numbers have few places, however far they reach: rows of thousands of fields have a table for each', () => {
+  const table = new NumberTable();
+  const far = Float64Array.from({ length: 400 }, (_, i) => i * 600);
+  expect([...table.codes(far, far.length, whole)]).toEqual([...far.keys()]);
+  expect(table.bytes).toBeLessThan(32 << 10);
+  // More rows have more places: these would else take a slot of 12 bytes each.
+  const more = Float64Array.from({ length: 100_000 }, (_, i) => i * 2);
+  const codes = table.codes(more, more.length, whole);
+  expect([codes[300], codes[600], table.size]).toEqual([1, 2, 100_000 + 66]);
+  expect(table.bytes).toBeLessThan(1.1 * (1 << 20));
+});
+
 test('a number that was met before numbers near it had a place keeps its code, as a float too', () => {
   const table = new NumberTable(true);
   const of = (...values: number[]) => Float64Array.from(values);

@@ -45,6 +45,8 @@ const maskOf = (bits: number): number => (bits === wordBits ? none : (1 << bits)
 
 /** The places of columns of these sizes, of which the first `before` have none. */
 const layoutOf = (sizes: readonly number[], before = 0): Layout => {
+  // Each column takes one bit at least.
+  if (before === 0 && sizes.length > 2 * wordBits) return layoutOf(sizes, sizes.length - behindMax);
   const bits = sizes.slice(before).map((size) => Math.min(wordBits, roomyBits(size) + (before === 0 ? 0 : growBits)));
   const free = before === 0 ? [wordBits, wordBits] : [0, wordBits];
   const members: number[][] = [[], []];
@@ -104,7 +106,8 @@ export class CombinationTable {
   private readonly columns: number;
   private pairs = new PairTable();
   private layout: Layout;
-  private before: CombinationTable | undefined;
+  /** Made when it is needed: of thousands of columns hundreds of tables lie behind each other, and each may be made anew. */
+  private madeBefore: CombinationTable | undefined;
   private grid = new Uint32Array(0);
   /** The bits of each column in the grid. */
   private gridBits: readonly number[] = [];
@@ -119,13 +122,12 @@ export class CombinationTable {
     if (!isDense) this.alone = undefined;
     this.columns = columns;
     this.layout = layoutOf(new Array<number>(columns).fill(1));
-    this.before = this.beforeOf(this.layout);
   }
   get size(): number {
     return this.alone?.size ?? this.pairs.size;
   }
   get bytes(): number {
-    return this.pairs.bytes + this.grid.byteLength + (this.before?.bytes ?? 0);
+    return this.pairs.bytes + this.grid.byteLength + (this.madeBefore?.bytes ?? 0);
   }
 
   /** All codes of column k are below `sizes[k]`; or `none` unless `insert`, which gives `none`. */
@@ -256,12 +258,13 @@ export class CombinationTable {
     const codes = this.columnCodes();
     const length = this.size;
     this.layout = layoutOf(sizes);
-    this.before = this.beforeOf(this.layout);
+    this.madeBefore = undefined;
     this.pairs = new PairTable(length);
     if (length > 0) this.hashed(codes, { sizes, insert: true, out: new Uint32Array(length) });
   }
-  private beforeOf({ before }: Layout): CombinationTable | undefined {
-    return before > 0 ? new CombinationTable(before) : undefined;
+  private get before(): CombinationTable | undefined {
+    const { before } = this.layout;
+    return before > 0 ? (this.madeBefore ??= new CombinationTable(before)) : undefined;
   }
 
   /** The codes that these combinations are of, of each column; absent: of all of them. */
