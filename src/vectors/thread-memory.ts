@@ -34,8 +34,6 @@ export interface ThreadUse {
   readonly isTight?: () => boolean;
   /** Whether it is near to that: then garbage goes sooner, and operators spill sooner; nobody is refused for it. */
   readonly isNear?: () => boolean;
-  /** Whether it is on its way there: then tasks spill before they wait for others. */
-  readonly isFilling?: () => boolean;
   /** Whether the thread has tasks of another kind, which have a memory of their own beside this one. */
   readonly hasOthers?: () => boolean;
   /** Of tasks that made much, only those of the thread that has this go on then. */
@@ -225,7 +223,7 @@ export class ThreadMemory {
   }
   /** Whether a task should spill before it waits: what it holds meanwhile, nobody else can have. */
   wantsSpilled(account: MemoryAccount): boolean {
-    return account.made >= waitHeavyMin && this.use.isFilling?.() === true;
+    return account.made >= waitHeavyMin && this.use.isNear?.() === true;
   }
   /** Resolves when a task has ended, or after a while. */
   changed(): Promise<void> {

@@ -55,9 +55,7 @@ const stops = new Int32Array(settings.stops);
 const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
-const budget = new LoadBudget(settings.loadMemoryBytesMax, {
-  isFilling: (loads) => isBeyond(loads > 1 || memory.queries.isBusy ? fillingShare : nearShare),
-});
+const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isBeyond(nearShare) });
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
 const { index: thread } = settings.thread;
 /**
@@ -70,8 +68,6 @@ const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), cou
  * From this share of what the process may take on threads take care: what they make until the next look comes on top.
  */
 const nearShare = 7 / 8;
-/** Sooner, tasks spill before they wait for others, and loads sort in shorter runs. */
-const fillingShare = 11 / 16;
 /** From this one on each keeps to its share, and who needs more is refused. */
 const tightShare = 15 / 16;
 /**
@@ -88,7 +84,7 @@ const isBeyond = (share: number): boolean => {
   const now = performance.now();
   if (now >= residentUntil) {
     residentBytes = process.memoryUsage.rss();
-    const soonest = (settings.residentBytesMax * fillingShare - residentBytes) / residentBytesPerMs;
+    const soonest = (settings.residentBytesMax * nearShare - residentBytes) / residentBytesPerMs;
     residentUntil = now + Math.min(Math.max(soonest, residentEveryMs.near), residentEveryMs.far);
   }
   return residentBytes > settings.residentBytesMax * share;
@@ -100,7 +96,6 @@ const use = {
   collect: collectAll,
   isTight: () => isBeyond(tightShare),
   isNear: () => isBeyond(nearShare),
-  isFilling: () => isBeyond(fillingShare),
 };
 /** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
 const loadBytesBesides = 48 << 20;

@@ -27,12 +27,12 @@ const turnMsMax = 30_000;
 /** Least memory for sorting: with less a load is nothing but runs. */
 const sortBytesMin = 4 << 20;
 
-/** What a load sorts of its share while the process fills up. */
-const fillingShare = 1 / 4;
+/** What a load sorts of its share while the process is near its bound. */
+const nearShare = 1 / 4;
 
 interface LoadBudgetOptions {
-  /** Whether the process has much of what it may have in use, beside so many loads of this worker. */
-  readonly isFilling?: (loads: number) => boolean;
+  /** Whether the process has nearly as much in use as it may. */
+  readonly isNear?: () => boolean;
   /** Most of the time that a load waits for its turn. */
   readonly turnMs?: number;
 }
@@ -45,15 +45,15 @@ interface LoadBudgetOptions {
  */
 export class LoadBudget {
   private readonly bytesMax: number;
-  private readonly isFilling: (loads: number) => boolean;
+  private readonly isNear: () => boolean;
   private readonly turnMs: number;
   private loads = 0;
   /** The load of very many shapes that goes on, and what tells the others that it has ended. */
   private ahead: LoadShare | undefined;
   private waiting: (() => void)[] = [];
-  constructor(bytesMax: number, { isFilling = () => false, turnMs = turnMsMax }: LoadBudgetOptions = {}) {
+  constructor(bytesMax: number, { isNear = () => false, turnMs = turnMsMax }: LoadBudgetOptions = {}) {
     this.bytesMax = bytesMax;
-    this.isFilling = isFilling;
+    this.isNear = isNear;
     this.turnMs = turnMs;
   }
 
@@ -86,9 +86,9 @@ export class LoadBudget {
   get share(): number {
     return Math.max(sortBytesMin, this.bytesMax / Math.max(1, this.loads));
   }
-  /** What a load may sort in memory: where the process fills up it makes shorter runs, and is not refused for it. */
+  /** What a load may sort in memory: near the process's bound it makes shorter runs, and is not refused for it. */
   private get sorted(): number {
-    return this.isFilling(this.loads) ? this.share * fillingShare : this.share;
+    return this.isNear() ? this.share * nearShare : this.share;
   }
   /**
    * What the reader of one input may hold: the whole budget, however many loads there are, lest a body fail because of

@@ -247,22 +247,22 @@ describe('tasks that need much together', () => {
     for (const account of [slow, part, second]) make(account, 20);
     expect([part, second].map((account) => asked(account).waits)).toEqual([false, false]);
   });
-  test('where the process fills up a task spills once before it waits, and so does one that waits already', async () => {
-    let isFilling = true;
+  test('near the bound of the process a task spills once before it waits, and so does one that waits already', async () => {
+    let isNear = true;
     const memory = new ThreadMemory(100 * mega, {
       bytes: () => 90 * mega,
       collect: () => undefined,
-      isFilling: () => isFilling,
+      isNear: () => isNear,
     });
     const [first, second, third] = [memory.open(), memory.open(), memory.open()];
     for (const account of [first, second, third]) make(account, 20);
     expect(asked(second).waits).toBe(false);
     expect(second.isShort).toBe(true);
     expect(asked(second).waits).toBe(true);
-    isFilling = false;
+    isNear = false;
     const { waits, then } = asked(third);
     expect(waits).toBe(true);
-    isFilling = true;
+    isNear = true;
     await then;
     expect(third.isShort).toBe(true);
     expect(asked(third).waits).toBe(true);

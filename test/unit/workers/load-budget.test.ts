@@ -56,10 +56,10 @@ test('nobody waits for ever', async () => {
   expect(has).toBe(true);
 });
 
-test('where the process fills up loads sort a quarter of their share at a time', () => {
-  let isFilling = false;
-  const load = new LoadBudget(64 << 20, { isFilling: () => isFilling }).begin();
+test('near the bound of the process loads sort a quarter of their share at a time', () => {
+  let isNear = false;
+  const load = new LoadBudget(64 << 20, { isNear: () => isNear }).begin();
   expect(load.sortBytesMax()).toBe(64 << 20);
-  isFilling = true;
+  isNear = true;
   expect(load.sortBytesMax()).toBe(16 << 20);
 });
