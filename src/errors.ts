@@ -377,6 +377,7 @@ export const errorTable = {
   'hec-empty': bad('splunk: no events in request'),
   'hec-ack': bad('splunk: acknowledgements are off: an event is on disk when its request is answered'),
   'loki-empty': bad('loki: at least one stream with a line is required', 422),
+  'rows-nesting': bad('rows have more than {limit} levels of values within values, which no pool takes'),
   'load-empty': bad('no records in request'),
   'load-all-faulty': bad('none of the {count} records can be read; the first one begins on line {line}: {error}'),
   'load-types': {

@@ -2,6 +2,7 @@
 import type { FormatFacts, FormatName } from '../format-names.ts';
 import type { ChunkBuffers } from '../vectors/texts/chunk-buffers.ts';
 import type { RecordType } from '../vectors/type.ts';
+import { levelsMax } from '../vectors/type-limits.ts';
 import type { Value } from '../vectors/value.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { BlockHelper } from './blocks.ts';
@@ -140,7 +141,7 @@ export interface ReadLimits {
 /** Defaults: 4,096 rows, 1,000 levels, 50 MB. */
 export const readLimits = (options: ReadOptions): ReadLimits => ({
   batchRows: options.batchRows ?? 4096,
-  nestingMax: options.nestingMax ?? 1_000,
+  nestingMax: options.nestingMax ?? levelsMax,
   valueBytesMax: options.valueBytesMax ?? 50_000_000,
 });
 

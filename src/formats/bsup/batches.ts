@@ -9,7 +9,7 @@ import type { Type } from '../../vectors/type.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ReadLimits } from '../format.types.ts';
 import { BytesFault, Cursor } from '../columns/type-bytes.ts';
-import { extentOf } from '../columns/type-limits.ts';
+import { extentOf } from '../../vectors/type-limits.ts';
 import { tagBytes } from './decode-leaves.ts';
 import { type Rows, decodeRows, tooManyCells } from './decode.ts';
 import type { Frame } from './frames.ts';

@@ -13,7 +13,7 @@ import {
   primitiveOf,
   times,
 } from '../columns/type-bytes.ts';
-import { typeFault } from '../columns/type-limits.ts';
+import { typeFault } from '../../vectors/type-limits.ts';
 
 const firstId = 30;
 /** Most types that one segment may define, and most components (fields, members, symbols) of all of them. */

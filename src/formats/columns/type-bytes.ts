@@ -19,7 +19,7 @@ import {
   setType,
   unionType,
 } from '../../vectors/type.ts';
-import { extentOf, typeFault, typeNodesMax, typeTooLarge } from './type-limits.ts';
+import { extentOf, typeFault, typeNodesMax, typeTooLarge } from '../../vectors/type-limits.ts';
 
 /** What is wrong with the bytes; the readers make errors of their format of it. */
 export class BytesFault extends Error {}
@@ -119,7 +119,8 @@ interface TypeValueContext {
 }
 
 const typeValue = (cursor: Cursor, context: TypeValueContext, depth: number): Type => {
-  if (depth > context.nestingMax) throw new BytesFault(`type nesting too deep (limit ${context.nestingMax})`);
+  // What is inside of the last level is a type as well.
+  if (depth > context.nestingMax + 1) throw new BytesFault(`type nesting too deep (limit ${context.nestingMax})`);
   const type = typeOfCode(cursor, context, cursor.byte(), () => typeValue(cursor, context, depth + 1));
   const fault = typeFault(type, context.nestingMax);
   if (fault !== undefined) throw new BytesFault(fault);

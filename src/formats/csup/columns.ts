@@ -23,7 +23,7 @@ import { type Vector, type NumberArray, constant, gather, noRows } from '../../v
 import { decodeLz4, lz4ExpansionMax } from '../codings/lz4.ts';
 import { emptyOf, zeroOf } from '../placeholders.ts';
 import { BytesFault, Cursor, checkedNamed, checkedRecord, checkedUnion, readTypeValue } from '../columns/type-bytes.ts';
-import { typeFault } from '../columns/type-limits.ts';
+import { typeFault } from '../../vectors/type-limits.ts';
 import type { Descriptor, FieldDescriptor, Segment } from './descriptors.ts';
 import { IntCursor32, IntCursor64, type Span } from './int-blocks.ts';
 import type { BsupParts } from './parts.ts';
@@ -99,7 +99,8 @@ export class ObjectColumns {
   }
 
   private columnOf(d: Descriptor, depth: number): ColumnCursor {
-    if (depth > this.source.nestingMax) throw malformed(`nesting too deep (limit ${this.source.nestingMax})`);
+    // What is inside of the last level has a column as well.
+    if (depth > this.source.nestingMax + 1) throw malformed(`nesting too deep (limit ${this.source.nestingMax})`);
     const column = this.counted(d, this.madeOf(d, depth));
     const fault = typeFault(column.type, this.source.nestingMax);
     if (fault !== undefined) throw malformed(fault);

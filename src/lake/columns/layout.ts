@@ -28,6 +28,7 @@ import {
   types,
 } from '../../vectors/type.ts';
 import { fuseAll } from '../../vectors/fuse.ts';
+import { extentOf, levelsMax } from '../../vectors/type-limits.ts';
 import { ByteWriter } from '../../vectors/value.ts';
 import type { ByteReader } from './byte-reader.ts';
 
@@ -176,6 +177,30 @@ const readType = (input: ByteReader, typeOf: (number: number) => Type): Type => 
     }
     default:
       throw new Error(`no kind of type ${code}`);
+  }
+};
+
+/** Levels of values within values, as `extentOf` counts them. It goes no further than some beyond the limit. */
+export const levelsOf = (layout: Layout, above = 0): number => {
+  if (above > levelsMax) return 1;
+  const inner = (parts: readonly Layout[]): number =>
+    parts.reduce((most, p) => Math.max(most, levelsOf(p, above + 1)), 0);
+  switch (layout.form) {
+    case 'record':
+      return 1 + inner(layout.fields.map((f) => f.values));
+    case 'list':
+      return 1 + inner([layout.items]);
+    case 'map':
+      return 1 + inner([layout.keys, layout.values]);
+    case 'union':
+      return 1 + inner(layout.members);
+    case 'dynamic':
+      return inner(layout.parts);
+    case 'error':
+    case 'named':
+      return 1 + inner([layout.inner]);
+    default:
+      return 'type' in layout ? extentOf(layout.type).depth : 0;
   }
 };
 

@@ -7,6 +7,8 @@
  * - Nothing that was written is touched again.
  */
 import assert from 'node:assert';
+import { LakeError } from '../../errors.ts';
+import { levelsMax } from '../../vectors/type-limits.ts';
 import { heldSize } from '../../vectors/shown-size.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -16,7 +18,7 @@ import { type Compress, compress } from '../columns/compression.ts';
 import { ColumnDictionary } from '../columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
 import { type KeptRows, type StoredBlock, encodeKept } from '../columns/kept.ts';
-import { type Layout, TypeTable, layoutKey, writeLayout } from '../columns/layout.ts';
+import { type Layout, TypeTable, layoutKey, levelsOf, writeLayout } from '../columns/layout.ts';
 import { blockRowsMax, compressedVersion, footerFlags, header, magic, plainVersion } from './format.ts';
 
 /** Sort keys of a block's first and last row. */
@@ -63,6 +65,8 @@ export class ObjectWriter {
   count = 0;
   private readonly emit: (chunk: Uint8Array) => void;
   private readonly statistics: boolean;
+  /** Rows of other objects may have more levels: earlier versions let queries make them. */
+  private readonly limitsLevels: boolean;
   private readonly types = new TypeTable();
   private readonly compress: Compress | undefined;
   private readonly tables: ObjectTables;
@@ -82,6 +86,7 @@ export class ObjectWriter {
 
   constructor(emit: (chunk: Uint8Array) => void, options: ObjectWriterOptions) {
     this.emit = emit;
+    this.limitsLevels = !options.temporary && !options.keepsEncodings;
     this.statistics = options.rowsExpected >= statisticsRowsMin;
     this.compress = options.compressed && this.statistics ? compress : undefined;
     if (this.compress) this.version = compressedVersion;
@@ -202,6 +207,8 @@ export class ObjectWriter {
       if (known !== undefined) return known;
       this.layoutNumbers.set(key, layouts.length);
     }
+    if (this.limitsLevels && levelsOf(block.layout) > levelsMax)
+      throw new LakeError('rows-nesting', { limit: levelsMax });
     writeLayout(this.layoutBytes, block.layout, this.types);
     return layouts.push(block.layout) - 1;
   }

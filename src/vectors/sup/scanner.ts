@@ -7,12 +7,13 @@ import { plainEscapes, unescapedText } from './escapes.ts';
 import { SupError } from './error.ts';
 import { TextPieces } from '../texts/pieces.ts';
 import type { TypeNames } from '../type.ts';
+import { levelsMax } from '../type-limits.ts';
 
 /** Thrown where the text ends within a value; caught in sup/parse.ts alone. */
 export class Truncated extends Error {}
 
 /** Deepest nesting of values and types that is read. */
-export const supNestingMax = 1_000;
+export const supNestingMax = levelsMax;
 
 /** What a text may hold, and what came before it. */
 export interface SupParseOptions {
@@ -53,7 +54,7 @@ export class SupScanner {
   readonly names: TypeNames;
   at = 0;
   depth = 0;
-  private readonly nestingMax: number;
+  readonly nestingMax: number;
   private readonly firstLine: number;
 
   constructor(text: string, options: SupParseOptions) {
@@ -129,7 +130,12 @@ export class SupScanner {
   }
   /** Begins a nested value or type; the caller takes one off `depth` when it ends. @throws SupError beyond the limit */
   enter(): void {
-    if (++this.depth > this.nestingMax) this.parseError(`nesting too deep (limit ${this.nestingMax})`);
+    if (++this.depth > this.nestingMax) this.tooDeep();
+  }
+
+  /** @throws SupError */
+  tooDeep(): never {
+    this.parseError(`nesting too deep (limit ${this.nestingMax})`);
   }
 
   // Names and strings

@@ -1,5 +1,6 @@
 /** Types in a SUP text (reference/formats/sup.md section 3), without angle brackets. */
 import { SupError } from './error.ts';
+import { extentOf } from '../type-limits.ts';
 import type { SupScanner } from './scanner.ts';
 import {
   type Type,
@@ -150,6 +151,8 @@ export function defineType(s: SupScanner, name: string, inner: Type): Type {
   if (primitiveNamed(name)) throw new SupError(`bad type name "${name}": primitive type name`);
   // A name of digits alone is only short for the type (sup.md section 3).
   const type = /^\d+$/.test(name) ? inner : namedType(name, inner);
+  // Names of names add a level each, in as many values.
+  if (extentOf(type).depth > s.nestingMax) s.tooDeep();
   s.names.set(name, type);
   return type;
 }

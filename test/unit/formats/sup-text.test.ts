@@ -273,6 +273,11 @@ describe('bad text', () => {
     expect(fault('{a:'.repeat(100_000))).toBe(`line 1: parse error: nesting too deep (limit ${supNestingMax})`);
     expect(fault('error('.repeat(100_000))).toBe(`line 1: parse error: nesting too deep (limit ${supNestingMax})`);
     expect(fault(`<${'('.repeat(100_000)}`)).toBe(`line 1: parse error: nesting too deep (limit ${supNestingMax})`);
+    const names = `1${Array.from({ length: supNestingMax + 1 }, (_, i) => `::=n${i}`).join('')}`;
+    expect(fault(names)).toBe(`line 1: parse error: nesting too deep (limit ${supNestingMax})`);
+    expect(fault(`<${Array.from({ length: supNestingMax + 1 }, (_, i) => `n${i}=`).join('')}int64>`)).toBe(
+      `line 1: parse error: nesting too deep (limit ${supNestingMax})`,
+    );
     expect(parseSupType('[int64]')).toBe(arrayType(types.int64));
   });
 });

@@ -9,6 +9,7 @@ import {
   typeText,
   underType,
 } from '../../../vectors/type.ts';
+import { levelsMax } from '../../../vectors/type-limits.ts';
 import { charge, checkStop } from '../../../vectors/stop.ts';
 import {
   type Data,
@@ -115,6 +116,7 @@ const unflatten = (v: Value): Value => {
     const path = keyPath(key);
     if (!path) return wrappedError(`invalid key type ${typeText(key.type)}: expected either string or [string]`, item);
     if (path.length === 0) continue;
+    if (path.length > levelsMax) return wrappedError(`unflatten: nesting too deep (limit ${levelsMax})`, v);
     // A field may be set again while it is the last one; coming back to an earlier one is a duplicate.
     if (tree.has(path[0]) && seen.last !== path[0]) return wrappedError(`duplicate field: ${quoteText(path[0])}`, v);
     seen.last = path[0];
@@ -148,6 +150,7 @@ const nestingOf = (names: readonly string[]): readonly Nest[] | string => {
   const roots: Nest[] = [];
   for (const [column, name] of names.entries()) {
     const path = name.split('.');
+    if (path.length > levelsMax) return `nest_dotted: nesting too deep (limit ${levelsMax})`;
     let siblings = roots;
     for (const [depth, part] of path.entries()) {
       const leaf = depth === path.length - 1;

@@ -2,8 +2,10 @@
  * How large a type may be that bytes describe. Types share their parts, so a few bytes can name a type whose text or
  * columns would fill the memory: each definition that refers twice to the one before doubles it.
  */
-import type { Type } from '../../vectors/type.ts';
+import type { Type } from './type.ts';
 
+/** Most levels of values within values, of all that is read and stored. */
+export const levelsMax = 1_000;
 /** Most nodes of a type written out in full. */
 export const typeNodesMax = 200_000;
 /** What is wrong with a type of more nodes. */
@@ -14,10 +16,10 @@ interface Extent {
   readonly depth: number;
 }
 const extents = new WeakMap<Type, Extent>();
-const leaf: Extent = { nodes: 1, depth: 1 };
+const leaf: Extent = { nodes: 1, depth: 0 };
 
 /**
- * Nodes of a type written out in full, and levels. Costs the type's own components only if those of its parts were
+ * Nodes of a type written out in full, and levels: a number has none, a list of numbers has one. Costs the type's own components only if those of its parts were
  * asked for before.
  */
 export const extentOf = (type: Type): Extent => {
