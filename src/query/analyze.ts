@@ -105,9 +105,14 @@ const compileQuery = async (
   try {
     return await compileRounds(query, texts, environment, options);
   } catch (error) {
-    throw error instanceof CompileError ? texts.told(error) : error;
+    throw error instanceof CompileError ? texts.told(error) : isStackFull(error) ? tooDeep(query) : error;
   }
 };
+/** Names that stand for others nest deeper than any text: `with`, `op` and views, each of which uses the one before. */
+const tooDeep = ({ start }: QueryNode): CompileError =>
+  new CompileError([{ message: 'query nested too deeply: what its names stand for included', start, end: -1 }]);
+const isStackFull = (error: unknown): boolean =>
+  error instanceof RangeError && error.message.startsWith('Maximum call stack');
 const compileRounds = async (
   query: QueryNode,
   texts: ViewTexts,

@@ -73,6 +73,7 @@ const functionNestingMax = 100;
 const inWork: PlanExpr = { kind: 'call', name: '', arguments: [] };
 /** Most expressions and operators that a query is lowered to. */
 const partsMax = 200_000;
+const operatorsMax = 2_000;
 /** Longest message of a fault. */
 const faultCharactersMax = 5_000;
 /** Most bytes (roughly) of a constant. */
@@ -193,6 +194,12 @@ export class Analysis {
   grow(parts = 1): void {
     this.partsMade += parts;
     if (this.partsMade > partsMax) throw failure(`query is too large: more than ${partsMax} parts after expansion`);
+  }
+
+  /** One after another: rows go through all of them on one stack. @throws CompileError beyond what a query may have */
+  limitOperators(count: number): void {
+    if (count > operatorsMax)
+      throw failure(`query is too large: more than ${operatorsMax} operators one after another, after expansion`);
   }
 
   /** Notes where an expression stands, and gives it back. */

@@ -37,6 +37,7 @@ export const lowerOps = (a: Analysis, ops: readonly Op[], flow: Flow): PlanOp[] 
     a.grow();
     const lowered = lowerOp(a, op, { ...flow, input, hasParent, ...(previous ? { previous } : {}) });
     out.push(...lowered);
+    a.limitOperators(out.length);
     input = a.typeOf(lowered, input);
     hasParent = true;
     previous = lowered.at(-1) ?? previous;

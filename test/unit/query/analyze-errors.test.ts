@@ -293,6 +293,19 @@ describe('sources', () => {
 describe('texts that would grow without bound', () => {
   const doubling = (first: string, step: (i: number) => string, last: string): string =>
     [first, ...Array.from({ length: 40 }, (_, i) => step(i)), last].join(' ');
+  test('names that stand for others, and operators one after another, end before the stack does', async () => {
+    const count = 20_000;
+    const chain = (of: (i: number) => string) => Array.from({ length: count }, (_, i) => of(i));
+    const deep = 'query nested too deeply: what its names stand for included @1+-1';
+    const wide = 'query is too large: more than 2000 operators one after another, after expansion';
+    const tables = chain((i) => `c${i} as (select ${i === 0 ? '1 as a' : `* from c${i - 1}`})`);
+    expect(await faultsOf(`with ${tables.join(',')} select * from c${count - 1}`, files)).toEqual([deep]);
+    const ops = chain((i) => `op o${i}: (${i === 0 ? 'pass' : `o${i - 1}`})`);
+    expect(await faultsOf(`${ops.join(' ')} values 1 | o${count - 1}`, files)).toEqual([deep]);
+    expect(await faultsOf(`values {a:1}${' | put a:=1'.repeat(2_000)}`, files)).toEqual([wide]);
+    expect(await faultsOf(`values {a:1}${' | put a:=1'.repeat(1_999)}`, files)).toEqual([]);
+    expect(await faultsOf(`op o: (${'pass | '.repeat(99)}pass) values 1${' | o'.repeat(21)}`, files)).toEqual([wide]);
+  });
   const tooLarge = 'query is too large: more than 200000 parts after expansion';
   refused(dynamic, {
     [doubling('op o0 x: (values x)', (i) => `op o${i + 1} x: (o${i} x+x)`, 'o40 1')]: [tooLarge],
