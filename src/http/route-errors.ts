@@ -51,6 +51,7 @@ export const dataErrors: Codes = [
   'load-cancelled',
   'load-empty',
   'load-types',
+  'rows-nesting',
   'load-columns',
   'load-memory',
   'load-memory-busy',
