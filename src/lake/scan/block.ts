@@ -338,9 +338,7 @@ export class BlockScanner {
     index: Uint32Array | undefined,
   ): MaybePromise<Kept | undefined> {
     const { bytesRead: before } = reader;
-    const own = this.firstColumns!;
-    const picks = this.isToPick(part, own, index) ? index : undefined;
-    const rows = picks ? reader.pickPart(block, part, picks, own.projection) : this.named(reader, block, part, own);
+    const { rows, picks } = this.columnsAt(reader, block, part, this.firstColumns!, index);
     const asked = (seen: Vector): MaybePromise<Kept | undefined> => {
       this.told(reader, before, seen, false);
       const chosen = this.options.filter!.stored!.first!.keep(seen, picks ? undefined : index);
@@ -360,10 +358,7 @@ export class BlockScanner {
     const rest = this.options.filter!.stored!.rest!;
     const { bytesRead: before } = reader;
     const own = { name: this.restName, projection: this.restProjection };
-    const picks = this.isToPick(part, own, index) ? index : undefined;
-    const rows = picks
-      ? reader.pickPart(block, part, picks, this.restProjection)
-      : this.named(reader, block, part, own);
+    const { rows, picks } = this.columnsAt(reader, block, part, own, index);
     const asked = (seen: Vector): MaybePromise<Kept | undefined> => {
       this.told(reader, before, seen, false);
       const answer = rest(seen, picks ? undefined : index, isAfterFirst);
@@ -383,13 +378,22 @@ export class BlockScanner {
   private wanted(reader: ObjectReader, block: number, part: Column, index: KeptRows): MaybePromise<Kept> {
     const { bytesRead } = reader;
     const own = { name: this.name, projection: this.projection };
-    if (this.isToPick(part, own, index)) {
-      const picked = this.told(reader, bytesRead, reader.pickPart(block, part, index, this.projection), false);
-      const kept = (rows: Vector): Kept => ({ rows, index, isPicked: true });
-      return picked instanceof Promise ? picked.then(kept) : kept(picked);
-    }
-    const rows = this.told(reader, bytesRead, this.named(reader, block, part, own), false);
-    return rows instanceof Promise ? rows.then((all) => ({ rows: all, index })) : { rows, index };
+    const { rows, picks } = this.columnsAt(reader, block, part, own, index);
+    const read = this.told(reader, bytesRead, rows, false);
+    const kept = (all: Vector): Kept => (picks ? { rows: all, index, isPicked: true } : { rows: all, index });
+    return read instanceof Promise ? read.then(kept) : kept(read);
+  }
+  /** Columns of the rows `picks` alone, where few of a part are wanted; else of all of them. */
+  private columnsAt(
+    reader: ObjectReader,
+    block: number,
+    part: Column,
+    own: WantedColumns,
+    index: KeptRows,
+  ): { readonly rows: MaybePromise<Vector>; readonly picks: Uint32Array | undefined } {
+    return this.isToPick(part, own, index)
+      ? { rows: reader.pickPart(block, part, index, own.projection), picks: index }
+      : { rows: this.named(reader, block, part, own), picks: undefined };
   }
   /** Whether some rows are wanted of columns that are not all at hand. */
   private isToPick(part: Column, { name }: WantedColumns, index: KeptRows): index is Uint32Array {
@@ -405,10 +409,7 @@ export class BlockScanner {
     const { seen, index, isPicked, lacking } = looked;
     if (!lacking || part.form !== 'record' || seen.form !== 'record') return this.wanted(reader, block, part, index);
     const { bytesRead } = reader;
-    const picks = this.isToPick(part, lacking, index) ? index : undefined;
-    const found = picks
-      ? reader.pickPart(block, part, picks, lacking.projection)
-      : this.named(reader, block, part, lacking);
+    const { rows: found, picks } = this.columnsAt(reader, block, part, lacking, index);
     const read = this.told(reader, bytesRead, found, false);
     const joined = (all: Vector): MaybePromise<Kept> => {
       if (all.form !== 'record') return this.wanted(reader, block, part, index);
