@@ -2,8 +2,8 @@
  * Loads of very many shapes and columns: refused with their place, nothing is committed, and the service stays as small
  * as it was.
  */
-import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { residentMib } from './support/resident.ts';
 import { type Service, startBuiltService } from './support/service/built.ts';
 import { type Answer, type Client, clientOf } from './support/service/client.ts';
 import { printFigures } from './support/figures.ts';
@@ -42,8 +42,7 @@ const errorOf = ({ status, body }: Answer): readonly [number, string] => [
   status,
   (JSON.parse(body) as { error: string }).error,
 ];
-const rssMb = ({ service }: Limited): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.process.pid!}/status`, 'utf8'))![1]) / 1024;
+const rssMb = ({ service }: Limited): number => residentMib(service.process.pid!, 'VmRSS')!;
 
 describe('a load of too many shapes (load-types)', () => {
   const bodies: Readonly<Record<string, readonly [limit: number, type: string, line: (i: number) => string]>> = {

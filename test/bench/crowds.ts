@@ -6,10 +6,11 @@
  * Each client is a connection, so that this process and the service need some 7,000 descriptors each (`ulimit -Hn`;
  * Node raises the soft limit itself).
  */
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { residentMib } from '../support/resident.ts';
 import { startBuiltService } from '../support/service/built.ts';
 import { type Client, clientOf, jsonType } from '../support/service/client.ts';
 import { median, ms, percentile, printFigures } from '../support/figures.ts';
@@ -66,8 +67,7 @@ const pause = (forMs: number): Promise<void> =>
   });
 const atOnce = (count: number, each: (index: number) => Promise<void>): Promise<void[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => each(index)));
-const rssMbOf = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+const rssMbOf = (pid: number): number => residentMib(pid, 'VmRSS')!;
 const descriptorsOf = (pid: number): number => readdirSync(`/proc/${pid}/fd`).length;
 
 /** Appends that are told apart from everything else: each of them must be there in the end. */

@@ -4,9 +4,10 @@
  * that have gone: connections, tasks, pins, spill files.
  */
 import { once } from 'node:events';
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { residentMib } from '../support/resident.ts';
 import { type Service, startBuiltService } from '../support/service/built.ts';
 import { type Answer, type Client, clientOf } from '../support/service/client.ts';
 import { randomOf } from '../support/random.ts';
@@ -307,8 +308,7 @@ const settled = async (service: Service, before: Readonly<Record<string, number>
     : `after the attack ${JSON.stringify(now)}, before it ${JSON.stringify(before)}`;
 };
 
-const peakMb = ({ process: { pid } }: Service): number =>
-  Math.round(Number(/^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
+const peakMb = ({ process: { pid } }: Service): number => Math.round(residentMib(pid!, 'VmHWM') ?? NaN);
 
 /** Nothing is pinned: what a delete took from the tip goes with a vacuum. */
 const faultOfPins = async (client: Client, lake: string): Promise<string | undefined> => {

@@ -3,7 +3,8 @@
  * queries, one after the other; the memory of its process is read from /proc. A fault: more than `-memory` and 256 MB,
  * a status that blames the service, an answer that does not come, or a service that answers no more.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { residentMib } from '../support/resident.ts';
 import { growingQuery } from '../random/queries/growing.ts';
 import { startBuiltService } from '../support/service/built.ts';
 import { type Random, randomOf } from '../support/random.ts';
@@ -29,9 +30,6 @@ export interface GrowingFigures {
   readonly seconds: number;
   readonly fault: string | undefined;
 }
-
-const mbOf = (pid: number, what: 'VmHWM' | 'VmRSS'): number =>
-  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? NaN) / 1024;
 
 /** Where a query goes, and in what form: most are run, some are only looked at, some choose the rows of a delete. */
 const requestOf = (
@@ -103,7 +101,7 @@ const oneQuery = async (service: Growing, query: string, random: Random): Promis
   writeFileSync(`/proc/${service.pid}/clear_refs`, '5');
   const began = performance.now();
   const guard = setInterval(() => {
-    if (mbOf(service.pid, 'VmRSS') > deadlyMb) process.kill(service.pid, 'SIGKILL');
+    if ((residentMib(service.pid, 'VmRSS') ?? NaN) > deadlyMb) process.kill(service.pid, 'SIGKILL');
   }, 50);
   try {
     const status = await send(service, query, random);
@@ -112,7 +110,7 @@ const oneQuery = async (service: Growing, query: string, random: Random): Promis
     const alive = (await one(service)) || (await one(service));
     if (alive !== '1\n')
       return { query, status, seconds, peakMb: NaN, fault: `the service answers no more, after ${status}` };
-    const peakMb = mbOf(service.pid, 'VmHWM');
+    const peakMb = residentMib(service.pid, 'VmHWM') ?? NaN;
     const allowed = service.memoryMb + besidesMb;
     const fault =
       peakMb > allowed
@@ -163,7 +161,7 @@ export const growQueries = async (
     await new Promise((resolve) => {
       setTimeout(resolve, 3000);
     });
-    return mbOf(service.pid, 'VmRSS');
+    return residentMib(service.pid, 'VmRSS') ?? NaN;
   } finally {
     await running.stop();
   }

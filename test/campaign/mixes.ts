@@ -4,9 +4,9 @@
  * with an error that names a limit or tells to come again; the process stays within a bound; afterwards no row is there
  * twice, none is missing that nobody deleted, and a query is answered. A seed chooses who comes.
  */
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { residentMib } from '../support/resident.ts';
 import { type Service, startBuiltService } from '../support/service/built.ts';
 import { type Client, clientOf, jsonType } from '../support/service/client.ts';
 import { type Random, randomOf } from '../support/random.ts';
@@ -123,9 +123,6 @@ const faultOf = ({ status, end }: Outcome): string | undefined =>
     ? undefined
     : `${status}: ${end}`;
 
-const residentOf = (pid: number, what: 'VmHWM' | 'VmRSS'): number =>
-  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-
 const prepare = async (client: Client, random: Random): Promise<void> => {
   await client.json('POST', '/pool', { name: 'p', layout: { order: 'asc', keys: [['id']] } });
   await client.json('PUT', '/pool/p', { identity: [['id']] });
@@ -194,7 +191,7 @@ export const mixes: PartRun = async ({ seeds, count, failed }) => {
     const service = await startBuiltService({ asShipped: true });
     try {
       const fault = await mix(service, seed, count);
-      const peak = Math.round(residentOf(service.process.pid!, 'VmHWM'));
+      const peak = Math.round(residentMib(service.process.pid!, 'VmHWM') ?? 0);
       count('peak, MiB', peak, 'max');
       if (fault !== undefined) failed(seed, fault);
       else if (peak > residentMax) failed(seed, `${peak} MiB`);

@@ -8,19 +8,12 @@
  */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { residentMib } from '../../support/resident.ts';
 import type { Mapping } from '../../../src/iceberg/kinds.ts';
 import { openLake } from '../../../src/lake/lake.ts';
 import type { Id } from '../../../src/lake/lake.types.ts';
@@ -87,9 +80,6 @@ const loadTable = async ({ address }: Service, etag?: string): Promise<LoadedTab
   }
 };
 
-const residentMb = (pid: number, name: 'VmHWM' | 'VmRSS'): number =>
-  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-
 /** A row with all but its time and its kind in one field, whose values are of three kinds. */
 const mixedRow = (line: string): string => {
   const { ts, kind, uid, ...rest } = JSON.parse(line) as Readonly<Record<string, unknown>>;
@@ -142,11 +132,11 @@ export const measureFiles = async (
       const pid = service.process.pid ?? 0;
       // The highest memory counts from here on.
       writeFileSync(`/proc/${pid}/clear_refs`, '5');
-      const residentMbBefore = residentMb(pid, 'VmRSS');
+      const residentMbBefore = residentMib(pid, 'VmRSS') ?? 0;
       const before = processorSecondsOf(pid);
       const table = await loadTable(service);
       const seconds = processorSecondsOf(pid) - before;
-      const peakMb = residentMb(pid, 'VmHWM');
+      const peakMb = residentMib(pid, 'VmHWM') ?? 0;
       const { 'total-records': records, 'total-files-size': bytes } = table?.snapshots.at(-1)?.summary ?? {};
       const isRight = records === String(rows);
       const pyarrow = pyarrowBytes(lake);

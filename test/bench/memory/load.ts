@@ -4,10 +4,10 @@
  * Rows are made as they are sent, once in the order of the pool's key and once out of it; what was loaded is counted
  * and summed. The figures are those of the service's process in /proc.
  */
-import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { residentMib } from '../../support/resident.ts';
 import { startBuiltService } from '../../support/service/built.ts';
 import { printFigures } from '../../support/figures.ts';
 import { randomOf } from '../../support/random.ts';
@@ -91,8 +91,7 @@ const measureLoad = async (
 
 const divisor = (a: number, b: number): number => (b === 0 ? a : divisor(b, a % b));
 /** The highest resident memory that the process ever had. */
-const peakOf = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+const peakOf = (pid: number): number => residentMib(pid, 'VmHWM')!;
 
 const post = (url: string, body: string | Readable): Promise<string> =>
   new Promise((resolve, reject) => {

@@ -5,10 +5,11 @@
  * Rows are made as they are sent; each step's figure is the highest resident memory that the service's process had
  * while the step ran (/proc, reset before it). Answers are checked against what the rows were made from.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { residentMib } from '../../support/resident.ts';
 import { startBuiltService } from '../../support/service/built.ts';
 import { printFigures } from '../../support/figures.ts';
 import { randomOf } from '../../support/random.ts';
@@ -292,8 +293,7 @@ export const measureQueries = async ({
 };
 
 /** The highest resident memory since it was reset. */
-const peakOf = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
+const peakOf = (pid: number): number => residentMib(pid, 'VmHWM')!;
 
 const post = (url: string, body: string | Readable, line?: (line: Buffer) => void): Promise<void> =>
   new Promise((resolve, reject) => {

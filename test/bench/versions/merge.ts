@@ -6,6 +6,7 @@
  * machine may have other work. It reports, and asserts nothing of times.
  */
 import { readFileSync, readdirSync } from 'node:fs';
+import { residentMib } from '../../support/resident.ts';
 import { startBuiltService } from '../../support/service/built.ts';
 import { clientOf } from '../../support/service/client.ts';
 
@@ -31,8 +32,7 @@ const processorMs = (pid: number): number =>
   }, 0);
 
 /** The most memory that the process ever had, in MB. */
-const peakOf = (pid: number): number =>
-  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+const peakOf = (pid: number): number => residentMib(pid, 'VmHWM') ?? 0;
 
 const memory = option('memory', 0);
 const service = await startBuiltService({ asShipped: true, flags: memory === 0 ? [] : ['-memory', `${memory}MB`] });

@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { residentMib } from '../../support/resident.ts';
 import { type Service, startBuiltService } from '../../support/service/built.ts';
 import { clientOf } from '../../support/service/client.ts';
 import { randomOf } from '../../support/random.ts';
@@ -59,9 +60,6 @@ export const largeBodies: LargeBodies = (() => {
     Array.from({ length: longest }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat(),
   );
 })();
-
-const mib = (pid: number, what: 'VmHWM' | 'VmRSS'): number =>
-  Number(new RegExp(`${what}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
 
 /** Sends a body; what the service answered, also if it did so before the end of the body. */
 const send = (
@@ -114,9 +112,9 @@ const watch = (pid: number): { readonly stop: () => { readonly peak: number; rea
   const began = cpuMsOf(pid);
   const look = (): void => {
     try {
-      peak = Math.max(peak, mib(pid, 'VmHWM'));
+      peak = Math.max(peak, residentMib(pid, 'VmHWM') ?? 0);
       cpuMs = cpuMsOf(pid) - began;
-      if (cpuMs > cpuMsMax || mib(pid, 'VmRSS') > residentEnd) process.kill(pid, 'SIGKILL');
+      if (cpuMs > cpuMsMax || (residentMib(pid, 'VmRSS') ?? 0) > residentEnd) process.kill(pid, 'SIGKILL');
     } catch {
       /* It has ended. */
     }
@@ -151,7 +149,8 @@ export const loadLarge = async (
     ]);
     const ms = performance.now() - began;
     await sleep(restMs);
-    const rest = service.process.exitCode === null && service.process.signalCode === null ? mib(pid!, 'VmRSS') : 0;
+    const rest =
+      service.process.exitCode === null && service.process.signalCode === null ? (residentMib(pid!, 'VmRSS') ?? 0) : 0;
     const after = await Promise.race([
       faultAfter(service, client, body, answer),
       sleep(queryMsMax, 'no answer to a query', unwaited),
