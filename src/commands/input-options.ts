@@ -1,7 +1,8 @@
 /** How inputs are written, as options of commands that read files themselves say it. */
 import { csvParameters, wrongCsvParameter } from '../config/csv.ts';
 import { isUtf8Rule } from '../config/utf8.ts';
-import { ConfigError, type ParsedOptions } from '../config/options.ts';
+import { ConfigError } from '../config/options.ts';
+import type { InputValues } from '../config/tables.ts';
 import { dialectOf } from '../formats/csv/dialect.ts';
 import type { ReadOptions } from '../formats/format.types.ts';
 
@@ -9,16 +10,16 @@ import type { ReadOptions } from '../formats/format.types.ts';
 export type InputForm = Pick<ReadOptions, 'csvDelimiter' | 'csv' | 'utf8'>;
 
 /** @throws ConfigError */
-export const inputFormOf = (values: ParsedOptions['values']): InputForm => {
+export const inputFormOf = (values: InputValues): InputForm => {
   const given = Object.fromEntries(
-    csvParameters.flatMap(({ name }) => (values[name] === '' ? [] : [[name, values[name] as string]])),
+    csvParameters.flatMap(({ name }) => (values[name] === '' ? [] : [[name, values[name]]])),
   );
   const wrong = wrongCsvParameter(given);
   if (wrong) throw new ConfigError(`bad value for -${wrong.name}: ${JSON.stringify(wrong.value)} (${wrong.wanted})`);
-  const utf8 = values['utf8'] as string;
+  const utf8 = values['utf8'];
   if (utf8 !== '' && !isUtf8Rule(utf8))
     throw new ConfigError(`bad value for -utf8: ${JSON.stringify(utf8)} (keep or refuse)`);
-  const csvDelimiter = values['csv.delim'] as string;
+  const csvDelimiter = values['csv.delim'];
   const csv = dialectOf(given);
   return { ...(csvDelimiter !== '' && { csvDelimiter }), ...(csv && { csv }), ...(utf8 === 'refuse' && { utf8 }) };
 };

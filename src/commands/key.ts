@@ -15,13 +15,12 @@ import { lakeFolder } from './lake-folder.ts';
 export const keyCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
   const [action = '', ...options] = argv;
   const { values, rest, help } = parseOptions(keyOptions, action.startsWith('-') ? argv : options, process.env);
-  const text = (name: string): string => values[name] as string;
   const print = (line: string): Promise<void> => io.write(Buffer.from(`${line}\n`));
   if (help || action === '' || action.startsWith('-')) {
     await io.write(Buffer.from(optionsText('key', keyOptions)));
     return help ? 0 : 2;
   }
-  const directory = lakeFolder(io.cwd, text('lake'));
+  const directory = lakeFolder(io.cwd, values['lake']);
   if (action !== 'add' && !existsSync(directory)) throw new ConfigError(`no lake in ${directory}`);
   switch (action) {
     case 'add': {
@@ -30,10 +29,10 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
         throw new ConfigError('lake key add takes one name, behind its options: lake key add -role reader NAME');
       if (readKeys(directory).some((key) => key.name === name))
         throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
-      const grants = (values['role'] as readonly string[]).map(grantOf);
+      const grants = values['role'].map(grantOf);
       if (grants.length === 0) throw new ConfigError('lake key add: -role says what the key may do');
       makeFolder(directory);
-      const ttlMs = values['ttl'] as number;
+      const ttlMs = values['ttl'];
       const key = newKey({ name, grants, ...(ttlMs > 0 && { expires: new Date(Date.now() + ttlMs) }) });
       io.complain('This is shown once and kept nowhere:\n');
       // Before it counts: where it cannot be written nobody has seen it.

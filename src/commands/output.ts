@@ -4,7 +4,8 @@
  */
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions } from '../config/options.ts';
+import { ConfigError } from '../config/options.ts';
+import type { QueryOptions } from '../config/tables.ts';
 import { LakeError } from '../errors.ts';
 import {
   type FormatName,
@@ -29,30 +30,30 @@ interface Output {
 /**
  * The output that the options ask for. Nothing is opened before the first batch or the end. @throws ConfigError, Error
  */
-export const outputOf = (options: ParsedOptions, io: CommandIo, turn: Turn = (work) => work()): Output => {
+export const outputOf = (options: QueryOptions, io: CommandIo, turn: Turn = (work) => work()): Output => {
   const format = formatOf(options, io);
   const layout = layoutOf(options);
-  const file = options.values['o'] as string;
-  const folder = options.values['split'] as string;
-  const sizeMin = options.values['splitsize'] as number;
+  const file = options.values['o'];
+  const folder = options.values['split'];
+  const sizeMin = options.values['splitsize'];
   if (folder !== '')
     return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
   if (sizeMin > 0) throw new ConfigError('-splitsize needs -split');
   if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)), turn);
-  if (io.stdoutIsTerminal && binary.has(format) && options.values['B'] !== true) {
+  if (io.stdoutIsTerminal && binary.has(format) && !options.values['B']) {
     throw new Error(`${format} is binary: it goes to a terminal only with -B (or use -s for SUP, -o for a file)`);
   }
   return single(createWriter(format, layout), { write: io.write, close: () => undefined }, turn);
 };
 const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
-export const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
-  const has = (name: string): boolean => options.values[name] === true;
-  const json = has('j') || has('J');
-  const sup = has('s') || has('S');
+export const formatOf = (options: QueryOptions, io: CommandIo): FormatName => {
+  const { j, J, s, S } = options.values;
+  const json = j || J;
+  const sup = s || S;
   if (json && (options.given.has('f') || sup)) throw new Error('cannot use -j or -J with -f, -s, or -S');
   if (sup && options.given.has('f')) throw new Error('cannot use -s or -S with -f');
-  const named = options.values['f'] as string;
+  const named = options.values['f'];
   const format = json
     ? 'json'
     : sup
@@ -66,16 +67,15 @@ export const formatOf = (options: ParsedOptions, io: CommandIo): FormatName => {
   return format;
 };
 
-const layoutOf = (options: ParsedOptions): WriteOptions => {
-  const has = (name: string): boolean => options.values[name] === true;
-  const persist = options.values['persist'] as string;
+const layoutOf = (options: QueryOptions): WriteOptions => {
+  const { j, J, s, S, pretty, noheader, persist } = options.values;
   return {
-    pretty: has('j') || has('s') ? 0 : has('J') || has('S') ? 2 : (options.values['pretty'] as number),
-    noHeader: has('noheader'),
+    pretty: j || s ? 0 : J || S ? 2 : pretty,
+    noHeader: noheader,
     csvDelimiter: ',',
     optFlags: true,
-    bsupCompress: has('bsup.compress'),
-    bsupFrameBytes: options.values['bsup.framethresh'] as number,
+    bsupCompress: options.values['bsup.compress'],
+    bsupFrameBytes: options.values['bsup.framethresh'],
     ...(persist !== '' && { persist }),
   };
 };

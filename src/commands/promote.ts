@@ -13,8 +13,8 @@ export const promoteCommand = async (argv: readonly string[], io: CommandIo): Pr
     return 0;
   }
   noMore('promote', rest);
-  const service = serviceOf(values['lake'] as string);
-  const token = values['token'] as string;
+  const service = serviceOf(values['lake']);
+  const token = values['token'];
   const answer = await fetch(new URL('promote', service.href.replace(/\/*$/, '/')), {
     method: 'POST',
     headers: { ...(token !== '' && { authorization: `Bearer ${token}` }) },

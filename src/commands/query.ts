@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { resolve as resolvePath } from 'node:path';
 import { optionsText } from '../config/help.ts';
 import { formatLimits, indexBaseOf, recursionLimits } from '../config/limits.ts';
-import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
-import { queryOptions } from '../config/tables.ts';
+import { ConfigError, parseOptions } from '../config/options.ts';
+import { queryOptions, type QueryOptions } from '../config/tables.ts';
 import { LakeError, messageOf } from '../errors.ts';
 import { execute } from '../exec/compile.ts';
 import { aggregateCatalog } from '../exec/aggregates/aggregates.ts';
@@ -65,7 +65,7 @@ export const queryCommand = async (
   }
 };
 
-const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
+const run = async (options: QueryOptions, given: CommandIo, engine: EngineSettings): Promise<void> => {
   const lines = new ProgressLines(given);
   const line = lines.begin();
   const io = lines.aside();
@@ -73,7 +73,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
   const { signal } = watched(memoryBytesMax);
   const output = outputOf(options, io, (work) => working(signal, work));
   const { batchRows = 4096, reshape } = engine;
-  for (const name of ['sortmem', 'aggmem', 'fusemem'])
+  for (const name of budgets)
     if (options.values[name] === 0) throw new Error(`${name} value must be greater than zero`);
   const texts = textsOf(options, io.cwd);
   if (texts.length === 0 && options.rest.length === 0)
@@ -84,7 +84,7 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
     stdin: io.stdin,
     paths: options.rest,
     batchRows,
-    complain: options.values['q'] === true ? () => undefined : io.complain,
+    complain: options.values['q'] ? () => undefined : io.complain,
     format: inputFormat(options),
     form: inputFormOf(options.values),
     readLimits: formatLimits(options.values),
@@ -95,10 +95,10 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
         line.tell(state);
       },
     }),
-    sampleRows: options.values['dynamic'] ? 0 : (options.values['samplesize'] as number),
-    stopOnError: options.values['e'] as boolean,
+    sampleRows: options.values['dynamic'] ? 0 : options.values['samplesize'],
+    stopOnError: options.values['e'],
     http: {
-      rules: options.given.has('from.http') ? httpRules(options.values['from.http'] as readonly string[]) : 'all',
+      rules: options.given.has('from.http') ? httpRules(options.values['from.http']) : 'all',
       bytesMax: Infinity,
       waitMsMax: Infinity,
     },
@@ -145,17 +145,16 @@ const run = async (options: ParsedOptions, given: CommandIo, engine: EngineSetti
     line.hide();
     spill.dispose();
     const isNamed = sources.namesStdin || options.rest.includes('-');
-    if (io.stdinIsPipe && !isNamed && options.values['q'] !== true) io.complain(stdinUnread);
+    if (io.stdinIsPipe && !isNamed && !options.values['q']) io.complain(stdinUnread);
   }
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);
 };
 
+const budgets = ['sortmem', 'aggmem', 'fusemem'] as const;
 /** One budget for all operators: the largest of those given, else the default. */
-const memoryOf = ({ values, given }: ParsedOptions): number => {
-  const named = ['sortmem', 'aggmem', 'fusemem']
-    .filter((name) => given.has(name))
-    .map((name) => values[name] as number);
-  return named.length > 0 ? Math.max(...named) : (values['sortmem'] as number);
+const memoryOf = ({ values, given }: QueryOptions): number => {
+  const named = budgets.filter((name) => given.has(name)).map((name) => values[name]);
+  return named.length > 0 ? Math.max(...named) : values['sortmem'];
 };
 
 /** The signal of a query whose memory is watched; what the process has in use before it is not the query's. */
@@ -201,7 +200,7 @@ const compiled = async (
 };
 
 /** The texts of -c and -I in the order in which they were given. */
-const textsOf = (options: ParsedOptions, cwd: string): readonly QuerySource[] =>
+const textsOf = (options: QueryOptions, cwd: string): readonly QuerySource[] =>
   options.order
     .filter(({ name }) => name === 'c' || name === 'I')
     .map(({ name, value }) => {
@@ -213,8 +212,8 @@ const textsOf = (options: ParsedOptions, cwd: string): readonly QuerySource[] =>
       }
     });
 
-const inputFormat = (options: ParsedOptions): FormatName | 'auto' => {
-  const format = options.values['i'] as string;
+const inputFormat = (options: QueryOptions): FormatName | 'auto' => {
+  const format = options.values['i'];
   if (format === 'auto' || isFormatName(format)) return format;
   throw new LakeError('format-unknown', { format });
 };

@@ -59,8 +59,8 @@ export const transactionCommand = async (argv: readonly string[], io: CommandIo)
   return 0;
 };
 
-const targetOf = ({ values }: ParsedOptions): Service => {
-  const { token, user: author, message: body, lake } = values as Readonly<Record<string, string>>;
+const targetOf = ({ values }: ParsedOptions<typeof transactionOptions>): Service => {
+  const { token, user: author, message: body, lake } = values;
   const note = { ...(author && { author }), ...(body && { body }) };
   return {
     service: serviceOf(lake),

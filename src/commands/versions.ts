@@ -6,7 +6,7 @@ import { type Branch, type CombineOptions, type Lake, type Pool, connect } from 
 import { nameText } from '../client/types.ts';
 import type { Time } from '../client/values.ts';
 import { optionsText } from '../config/help.ts';
-import { ConfigError, type OptionRow, type OptionValue, parseOptions } from '../config/options.ts';
+import { ConfigError, type OptionRow, type OptionValues, parseOptions } from '../config/options.ts';
 import {
   branchOptions,
   diffOptions,
@@ -16,6 +16,9 @@ import {
   resetOptions,
   revertOptions,
   tagOptions,
+  type CommitValues,
+  type NoteValues,
+  type VersionValues,
 } from '../config/tables.ts';
 import { conflictLines } from './conflicts.ts';
 import type { CommandIo } from './io.ts';
@@ -23,26 +26,34 @@ import { noAnswer, serviceOf } from './load/service.ts';
 import { harmless } from './shell/text.ts';
 
 /** What a command works with. `branch`: that of -use. */
-interface Asked {
+interface Asked<Values> {
   readonly lake: Lake;
   readonly pool: Pool;
   readonly branch: Branch;
-  readonly values: Readonly<Record<string, OptionValue>>;
+  readonly values: Values;
   readonly rest: readonly string[];
   readonly print: (line: string) => Promise<void>;
   readonly io: CommandIo;
   /** A request in the service's own words, answered as SUP. */
   readonly askSup: (path: readonly string[], query: URLSearchParams, body: string | undefined) => Promise<string>;
 }
-interface Command {
-  readonly options: readonly OptionRow[];
+type Takes = readonly [least: number, most: number, what: string];
+interface Command<Rows extends readonly OptionRow[]> {
+  readonly options: Rows;
   /** Arguments behind the options, at least and at most, and what they are. */
-  readonly takes: readonly [least: number, most: number, what: string];
-  readonly run: (asked: Asked) => Promise<void>;
+  readonly takes: Takes;
+  readonly run: (asked: Asked<OptionValues<Rows>>) => Promise<void>;
 }
 
-const commits = async ({ lake, pool, branch, values, rest: [revision = branch.name], print }: Asked): Promise<void> => {
-  const count = values['n'] as number;
+const commits = async ({
+  lake,
+  pool,
+  branch,
+  values,
+  rest: [revision = branch.name],
+  print,
+}: Asked<OptionValues<typeof logOptions>>): Promise<void> => {
+  const count = values['n'];
   const names = new Map<string, string[]>();
   for (const { name, commit } of [...(await pool.branches()), ...(await pool.tags())])
     names.set(commit, [...(names.get(commit) ?? []), name]);
@@ -70,8 +81,15 @@ interface CommitRow {
  */
 const lines =
   'values change=="removed" ? f"- {before}" : change=="added" ? f"+ {after}" : f"~ {before} -> {after} {fields}"';
-const diff = async ({ lake, pool, values, rest: [base = '', revision = ''], print, io }: Asked): Promise<void> => {
-  if (values['summary'] === true) {
+const diff = async ({
+  lake,
+  pool,
+  values,
+  rest: [base = '', revision = ''],
+  print,
+  io,
+}: Asked<OptionValues<typeof diffOptions>>): Promise<void> => {
+  if (values['summary']) {
     const { fields = [], ...counts } = await pool.diffSummary(base, revision);
     for (const [name, count] of Object.entries(counts)) await print(`${name} ${count}`);
     for (const { path, count } of fields) await print(`  ${path.map(nameText).join('.')} ${count}`);
@@ -85,31 +103,42 @@ const branches = async ({
   pool,
   branch,
   values,
-  rest: [name, revision = branch.name],
+  rest: [name, revision],
   print,
-}: Asked): Promise<void> => {
-  if (name === undefined) {
+}: Asked<OptionValues<typeof branchOptions>>): Promise<void> => {
+  if (values['d']) await pool.branch(onlyName('branch', name, revision)).delete();
+  else if (name === undefined) {
     for (const { name: one, commit } of await pool.branches()) await print(`${commit} ${one}`);
-  } else if (values['d'] === true) await pool.branch(name).delete();
-  else {
-    const commit = await commitOf(pool, revision);
+  } else {
+    const commit = await commitOf(pool, revision ?? branch.name);
     await pool.createBranch(name, commit);
     await print(`${commit} ${name}`);
   }
 };
-const tags = async ({ pool, branch, values, rest: [name, revision = branch.name], print }: Asked): Promise<void> => {
-  if (name === undefined) {
+const tags = async ({
+  pool,
+  branch,
+  values,
+  rest: [name, revision],
+  print,
+}: Asked<OptionValues<typeof tagOptions>>): Promise<void> => {
+  if (values['d']) await pool.deleteTag(onlyName('tag', name, revision));
+  else if (name === undefined) {
     for (const { name: one, commit } of await pool.tags()) await print(`${commit} ${one}`);
-  } else if (values['d'] === true) await pool.deleteTag(name);
-  else await print(`${(await pool.createTag(name, await commitOf(pool, revision))).commit} ${name}`);
+  } else await print(`${(await pool.createTag(name, await commitOf(pool, revision ?? branch.name))).commit} ${name}`);
+};
+/** What -d deletes. @throws ConfigError */
+const onlyName = (command: string, name: string | undefined, more: string | undefined): string => {
+  if (name === undefined || more !== undefined) throw new ConfigError(`lake ${command} -d takes one name`);
+  return name;
 };
 
-const merge = (asked: Asked): Promise<void> => combine(asked, 'merge', 'previewMerge');
-const revert = (asked: Asked): Promise<void> => combine(asked, 'revert', 'previewRevert');
-const pick = (asked: Asked): Promise<void> => combine(asked, 'pick', 'previewPick');
+const merge = (asked: Asked<CommitValues>): Promise<void> => combine(asked, 'merge', 'previewMerge');
+const revert = (asked: Asked<CommitValues>): Promise<void> => combine(asked, 'revert', 'previewRevert');
+const pick = (asked: Asked<CommitValues>): Promise<void> => combine(asked, 'pick', 'previewPick');
 /** The commit, or what it would be and the records in conflict. @throws what refuses it */
 const combine = async (
-  asked: Asked,
+  asked: Asked<CommitValues>,
   verb: 'merge' | 'revert' | 'pick',
   preview: 'previewMerge' | 'previewRevert' | 'previewPick',
 ): Promise<void> => {
@@ -120,7 +149,7 @@ const combine = async (
     print,
   } = asked;
   const rule = ruleOf(values);
-  if (values['dryrun'] !== true) return print((await branch[verb](what, { ...noteOf(values), ...rule })).commit);
+  if (!values['dryrun']) return print((await branch[verb](what, { ...noteOf(values), ...rule })).commit);
   const { error, recordsAdded, recordsRemoved, recordConflicts } = await branch[preview](what, rule);
   if ((recordConflicts?.count ?? 0) > 0) await tellConflicts(asked, { verb, what, rule });
   if (error !== undefined) throw new Error(error);
@@ -128,7 +157,7 @@ const combine = async (
 };
 /** All of them, a line each: types of keys are those that `-settle` takes. */
 const tellConflicts = async (
-  { askSup, pool, branch, print }: Asked,
+  { askSup, pool, branch, print }: Asked<unknown>,
   { verb, what, rule }: { readonly verb: string; readonly what: string; readonly rule: Rule },
 ): Promise<void> => {
   const { fields, resolve, settle } = rule;
@@ -143,69 +172,101 @@ const tellConflicts = async (
 };
 /** What a page holds at most. */
 const conflictsOfPage = 1000;
-const ruleOf = (values: Asked['values']): Rule => {
-  const settled = values['settle'] as readonly string[];
-  const resolve = values['resolve'] as string;
+const ruleOf = (values: CommitValues): Rule => {
+  const settled = values['settle'];
+  const resolve = values['resolve'];
   if (resolve !== '' && resolve !== 'ours' && resolve !== 'theirs')
     throw new ConfigError(`bad value for -resolve: ${JSON.stringify(resolve)} (ours or theirs)`);
   return {
-    ...(values['fields'] === true && { fields: true }),
+    ...(values['fields'] && { fields: true }),
     ...(resolve !== '' && { resolve }),
     ...(settled.length > 0 && { settle: `[${settled.join(',')}]` }),
   };
 };
 type Rule = Pick<CombineOptions, 'fields' | 'resolve'> & { readonly settle?: string };
 
-const reset = async ({ pool, branch, values, rest: [revision = ''], print }: Asked): Promise<void> => {
-  const ifMatch = values['if'] as string;
+const reset = async ({
+  pool,
+  branch,
+  values,
+  rest: [revision = ''],
+  print,
+}: Asked<OptionValues<typeof resetOptions>>): Promise<void> => {
+  const ifMatch = values['if'];
   const { commit } = await branch.reset(await commitOf(pool, revision), ifMatch === '' ? {} : { ifMatch });
   await print(`${commit} ${branch.name}`);
 };
 
-const noteOf = (values: Asked['values']): { readonly author?: string; readonly message?: string } => {
-  const { user: author, message } = values as Readonly<Record<string, string>>;
+const noteOf = (values: NoteValues): { readonly author?: string; readonly message?: string } => {
+  const { user: author, message } = values;
   return { ...(author !== '' && { author }), ...(message !== '' && { message }) };
 };
 /** What a branch, a tag or an id stands for. */
 const commitOf = async (pool: Pool, revision: string): Promise<string> => (await pool.sums(revision)).commit;
 
+/** A command line, read by the options of its command. */
+interface Read {
+  readonly common: VersionValues;
+  readonly rest: readonly string[];
+  readonly help: boolean;
+  readonly run: (asked: Omit<Asked<unknown>, 'values' | 'rest'>) => Promise<void>;
+}
+interface Row {
+  readonly options: readonly OptionRow[];
+  readonly takes: Takes;
+  readonly read: (argv: readonly string[]) => Read;
+}
+const row = <const Rows extends readonly OptionRow[]>({ options, takes, run }: Command<Rows>): Row => ({
+  options,
+  takes,
+  read: (argv) => {
+    const { values, rest, help } = parseOptions(options, argv, process.env);
+    // Tables of options in general do not show that each of these begins with the common ones.
+    const common = values as unknown as VersionValues;
+    return { common, rest, help, run: (asked) => run({ ...asked, values, rest }) };
+  },
+});
+
 /** By their names. */
 const commands = {
-  log: { options: logOptions, takes: [0, 1, 'a branch, tag or commit'], run: commits },
-  diff: { options: diffOptions, takes: [2, 2, 'two branches, tags or commits'], run: diff },
-  branch: { options: branchOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: branches },
-  tag: { options: tagOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: tags },
-  merge: { options: mergeOptions, takes: [1, 1, 'the branch or tag that is merged into that of -use'], run: merge },
-  revert: { options: revertOptions, takes: [1, 1, 'the commit that is undone'], run: revert },
-  pick: {
+  log: row({ options: logOptions, takes: [0, 1, 'a branch, tag or commit'], run: commits }),
+  diff: row({ options: diffOptions, takes: [2, 2, 'two branches, tags or commits'], run: diff }),
+  branch: row({ options: branchOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: branches }),
+  tag: row({ options: tagOptions, takes: [0, 2, 'a name and a branch, tag or commit'], run: tags }),
+  merge: row({
+    options: mergeOptions,
+    takes: [1, 1, 'the branch or tag that is merged into that of -use'],
+    run: merge,
+  }),
+  revert: row({ options: revertOptions, takes: [1, 1, 'the commit that is undone'], run: revert }),
+  pick: row({
     options: pickOptions,
     takes: [1, 1, 'a commit, or two as A..B: what is done to the branch of -use'],
     run: pick,
-  },
-  reset: {
+  }),
+  reset: row({
     options: resetOptions,
     takes: [1, 1, 'the branch, tag or commit where the branch of -use goes'],
     run: reset,
-  },
-} as const satisfies Readonly<Record<string, Command>>;
+  }),
+};
 /** Names of these commands. */
 export type VersionCommand = keyof typeof commands;
 
 /** Runs one of them; gives its exit status. @throws ConfigError, NoAnswer, and what the service refuses */
 export const versionCommand = async (name: VersionCommand, argv: readonly string[], io: CommandIo): Promise<number> => {
-  const { options, takes, run }: Command = commands[name];
-  const { values, rest, help } = parseOptions(options, argv, process.env);
+  const { options, takes, read } = commands[name];
+  const { common, rest, help, run } = read(argv);
   if (help) {
     await io.write(Buffer.from(optionsText(name, options)));
     return 0;
   }
-  const [pool = '', branch = 'main'] = (values['use'] as string).split('@');
+  const { use, token, lake: address } = common;
+  const [pool = '', branch = 'main'] = use.split('@');
   if (pool === '') throw new ConfigError(`lake ${name}: -use POOL[@BRANCH] says of which pool`);
   const [least, most, what] = takes;
   if (rest.length < least || rest.length > most) throw new ConfigError(`lake ${name} takes ${what}`);
-  if (values['d'] === true && rest.length !== 1) throw new ConfigError(`lake ${name} -d takes one name`);
-  const token = values['token'] as string;
-  const service = serviceOf(values['lake'] as string);
+  const service = serviceOf(address);
   const lake = connect(service.href, {
     fetch: (input, init) =>
       fetch(input, init).catch((cause: unknown) => {
@@ -214,7 +275,7 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     ...(token !== '' && { token }),
   });
   const asked = lake.pool(pool);
-  const askSup: Asked['askSup'] = async (path, query, body) => {
+  const askSup: Asked<unknown>['askSup'] = async (path, query, body) => {
     const url = new URL(`/${path.map(encodeURIComponent).join('/')}?${query.toString()}`, service);
     const headers = {
       accept: 'application/x-sup',
@@ -229,8 +290,6 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     lake,
     pool: asked,
     branch: asked.branch(branch),
-    values,
-    rest,
     io,
     askSup,
     // Names, authors and messages are anybody's.

@@ -16,11 +16,11 @@ export const parseFsck = (argv: readonly string[], environment: Environment = {}
   const { values, rest, help } = parseOptions(fsckOptions, argv, environment);
   if (help) return { help: optionsText('fsck', fsckOptions) };
   noMore('fsck', rest);
-  const store = values['store'] as string;
-  const repair = values['repair'] as boolean;
+  const store = values['store'];
+  const repair = values['repair'];
   if (store !== '' && repair) throw new ConfigError('-repair is for folders: a bucket is only checked');
   return Object.freeze({
-    lakeDirectory: values['lake'] as string,
+    lakeDirectory: values['lake'],
     repair,
     ...(store !== '' && { store: storeAddress(store, values, environment) }),
   });

@@ -2,7 +2,7 @@
  * What several commands take of their options: limits of formats and recursion, from where indexes count, and what
  * `from` may read.
  */
-import type { ParsedOptions } from './options.ts';
+import type { FormatValues, FromValues, IndexBaseValues, RecursionValues } from './tables.ts';
 
 /** What readers of inputs take at most: bytes, and for loads counts of types and columns. */
 export interface FormatLimitsConfig {
@@ -22,19 +22,21 @@ export interface RecursionConfig {
   readonly rows: number;
 }
 /** The limits of WITH RECURSIVE among the options of `lake serve` or `lake query`. */
-export const recursionLimits = (values: ParsedOptions['values']): RecursionConfig =>
-  Object.freeze({ rounds: values['recursion.rounds.max'] as number, rows: values['recursion.rows.max'] as number });
+export const recursionLimits = (values: RecursionValues): RecursionConfig =>
+  Object.freeze({ rounds: values['recursion.rounds.max'], rows: values['recursion.rows.max'] });
 /** From where indexes count, among the options of any command that has it; undefined: as the language has it. */
-export const indexBaseOf = (values: ParsedOptions['values']): 0 | 1 | undefined =>
+export const indexBaseOf = (values: IndexBaseValues): 0 | 1 | undefined =>
   values['index.base'] === 'auto' ? undefined : values['index.base'] === '1' ? 1 : 0;
+/** That one limit has a name of its own in each. */
+type BsupFrameValues = { readonly 'bsup.frame.max': number } | { readonly 'bsup.readmax': number };
 /** The limits of formats among the options of `lake serve` or `lake query`. */
-export const formatLimits = (values: ParsedOptions['values']): FormatLimitsConfig =>
+export const formatLimits = (values: FormatValues & BsupFrameValues): FormatLimitsConfig =>
   Object.freeze({
-    valueBytesMax: values['value.max'] as number,
-    bsupFrameBytesMax: (values['bsup.frame.max'] ?? values['bsup.readmax']) as number,
-    csupObjectBytesMax: values['csup.object.max'] as number,
-    arrowBodyBytesMax: values['arrows.body.max'] as number,
-    parquetFileBytesMax: values['parquet.file.max'] as number,
+    valueBytesMax: values['value.max'],
+    bsupFrameBytesMax: 'bsup.frame.max' in values ? values['bsup.frame.max'] : values['bsup.readmax'],
+    csupObjectBytesMax: values['csup.object.max'],
+    arrowBodyBytesMax: values['arrows.body.max'],
+    parquetFileBytesMax: values['parquet.file.max'],
   });
 /** What `from` may read besides pools, as given: folders, hosts and URLs are not looked at yet. */
 export interface FromConfig {
@@ -44,10 +46,10 @@ export interface FromConfig {
   readonly httpMsMax: number;
 }
 /** The `-from` options of a table that has them. */
-export const fromConfig = (values: ParsedOptions['values']): FromConfig =>
+export const fromConfig = (values: FromValues): FromConfig =>
   Object.freeze({
-    files: Object.freeze([...(values['from.files'] as readonly string[])]),
-    http: Object.freeze([...(values['from.http'] as readonly string[])]),
-    httpBytesMax: values['from.http.max'] as number,
-    httpMsMax: values['from.http.time'] as number,
+    files: Object.freeze([...values['from.files']]),
+    http: Object.freeze([...values['from.http']]),
+    httpBytesMax: values['from.http.max'],
+    httpMsMax: values['from.http.time'],
   });

@@ -43,8 +43,24 @@ export interface Address {
   readonly host: string;
   readonly port: number;
 }
-/** The value of an option: of lists their items, of sizes bytes, of times milliseconds. */
-export type OptionValue = string | readonly string[] | boolean | number;
+/** The values of options: of lists their items, of sizes bytes, of times milliseconds. */
+interface ValueByType {
+  readonly text: string;
+  readonly list: readonly string[];
+  readonly switch: boolean;
+  readonly integer: number;
+  readonly bytes: number;
+  readonly duration: number;
+}
+/** The value of any option. */
+type OptionValue = ValueByType[OptionType];
+type ValueOf<Row extends OptionRow> = Row extends { readonly choices: readonly (infer Choice)[] }
+  ? Choice
+  : ValueByType[Row['type']];
+/** The values of a table's options by their names, as its rows say. */
+export type OptionValues<Rows extends readonly OptionRow[]> = {
+  readonly [Row in Rows[number] as Row['name']]: ValueOf<Row>;
+};
 
 /** The command line asks for help instead of work. */
 export interface HelpRequest {
@@ -55,8 +71,8 @@ export interface HelpRequest {
  * Options as given: value by name, which names were given, list items in the order in which they came, and what is no
  * option.
  */
-export interface ParsedOptions {
-  readonly values: Readonly<Record<string, OptionValue>>;
+export interface ParsedOptions<Rows extends readonly OptionRow[]> {
+  readonly values: OptionValues<Rows>;
   readonly given: ReadonlySet<string>;
   readonly order: readonly { readonly name: string; readonly value: string }[];
   readonly rest: readonly string[];
@@ -76,12 +92,12 @@ export interface FileOptions {
  * Reads `argv` against a table: what is no option stays in its order, and so does all behind `--`. A flag wins over the
  * environment, that over the file. @throws ConfigError
  */
-export const parseOptions = (
-  rows: readonly OptionRow[],
+export const parseOptions = <const Rows extends readonly OptionRow[]>(
+  rows: Rows,
   argv: readonly string[],
   environment: Environment = {},
   fromFile?: FileOptions,
-): ParsedOptions => {
+): ParsedOptions<Rows> => {
   const byName = new Map(rows.map((row) => [row.name, row]));
   const values: Record<string, OptionValue> = {};
   const given = new Set<string>();
@@ -134,7 +150,8 @@ export const parseOptions = (
       order.push({ name, value: text });
     } else values[name] = parseValue(row, text, `-${name}`);
   }
-  return { values, given, order, rest, help };
+  // Each row has its value by now, and of its type.
+  return { values: values as OptionValues<Rows>, given, order, rest, help };
 };
 
 /** Not `-`, nor a negative number: a query may be one. */

@@ -20,11 +20,10 @@ import {
   type Environment,
   type FileOptions,
   type HelpRequest,
-  type ParsedOptions,
 } from './options.ts';
 import { type FollowConfig, storeConfig, type StoreConfig } from './store.ts';
 import type { ResponseFormatName } from '../format-names.ts';
-import { type LogLevel, serveOptions } from './tables.ts';
+import { type LogLevel, serveOptions, type ServeValues } from './tables.ts';
 
 /** What `lake serve` runs with. Times are in milliseconds, sizes in bytes. */
 export interface ServeConfig {
@@ -157,7 +156,7 @@ interface RecordConfig {
 
 /** The file that flags or environment name for more options; empty for none. @throws ConfigError */
 export const configFileOf = (argv: readonly string[], environment: Environment = {}): string =>
-  parseOptions(serveOptions, argv, environment).values['config'] as string;
+  parseOptions(serveOptions, argv, environment).values['config'];
 
 /**
  * The configuration of `lake serve` from flags and environment, and what the file that they name says besides. @throws
@@ -171,79 +170,78 @@ export const parseServe = (
   const { values, rest, help } = parseOptions(serveOptions, argv, environment, fromFile);
   if (help) return { help: optionsText('serve', serveOptions) };
   noMore('serve', rest);
-  const number = (name: string): number => values[name] as number;
   return Object.freeze({
-    lakeDirectory: values['lake'] as string,
+    lakeDirectory: values['lake'],
     ...storeConfig(values, environment),
-    afterWaitMs: number('after.wait'),
+    afterWaitMs: values['after.wait'],
     ...listenConfig(values, environment),
-    defaultFormat: values['defaultfmt'] as ServeConfig['defaultFormat'],
-    logLevel: values['log.level'] as LogLevel,
-    corsOrigins: Object.freeze([...(values['cors.origin'] as readonly string[])]),
-    workerCount: number('workers') || availableParallelism(),
-    memoryBytesMax: number('memory'),
-    queryStatusMs: number('query.status.ttl'),
-    answersBytesMax: number('answers.max'),
-    startWaitMs: number('start.wait'),
-    tasksMax: number('tasks.max'),
-    queryShareRowsMin: number('query.share.rows') || Infinity,
-    compress: values['compress'] as ServeConfig['compress'],
-    warmUpMs: number('warmup'),
-    packObjectsMin: number('pack.objects'),
-    connectionsMax: number('connections.max'),
-    queueJobsMax: number('queue.max'),
-    headerBytesMax: number('header.max'),
-    bodyBytesMax: number('body.max'),
-    retryKeepMs: number('retry.keep'),
+    defaultFormat: values['defaultfmt'],
+    logLevel: values['log.level'],
+    corsOrigins: Object.freeze([...values['cors.origin']]),
+    workerCount: values['workers'] || availableParallelism(),
+    memoryBytesMax: values['memory'],
+    queryStatusMs: values['query.status.ttl'],
+    answersBytesMax: values['answers.max'],
+    startWaitMs: values['start.wait'],
+    tasksMax: values['tasks.max'],
+    queryShareRowsMin: values['query.share.rows'] || Infinity,
+    compress: values['compress'],
+    warmUpMs: values['warmup'],
+    packObjectsMin: values['pack.objects'],
+    connectionsMax: values['connections.max'],
+    queueJobsMax: values['queue.max'],
+    headerBytesMax: values['header.max'],
+    bodyBytesMax: values['body.max'],
+    retryKeepMs: values['retry.keep'],
     ingest: Object.freeze({
-      pools: values['ingest.pools'] as IngestConfig['pools'],
-      poolsMax: number('ingest.pools.max'),
-      repeatsMs: number('ingest.repeats'),
+      pools: values['ingest.pools'],
+      poolsMax: values['ingest.pools.max'],
+      repeatsMs: values['ingest.repeats'],
     }),
     ...syslogConfig(values),
-    bodyIdleMsMax: number('body.idle'),
-    rateBytesMin: number('rate.min'),
-    headerMsMax: number('header.time'),
-    nameBytesMax: number('name.max'),
-    queryTextMax: number('query.text.max'),
-    queryMsMax: number('query.time'),
-    expandedBytesMax: number('expanded.max'),
-    subscribersMax: number('events.max'),
-    subscriberEventsMax: number('events.queue.max'),
-    heartbeatMs: number('events.heartbeat'),
-    ...traceConfig(values['trace.otlp'] as string, environment),
-    metricsPoolsMax: number('metrics.pools'),
-    shutdownMs: number('shutdown.grace'),
+    bodyIdleMsMax: values['body.idle'],
+    rateBytesMin: values['rate.min'],
+    headerMsMax: values['header.time'],
+    nameBytesMax: values['name.max'],
+    queryTextMax: values['query.text.max'],
+    queryMsMax: values['query.time'],
+    expandedBytesMax: values['expanded.max'],
+    subscribersMax: values['events.max'],
+    subscriberEventsMax: values['events.queue.max'],
+    heartbeatMs: values['events.heartbeat'],
+    ...traceConfig(values['trace.otlp'], environment),
+    metricsPoolsMax: values['metrics.pools'],
+    shutdownMs: values['shutdown.grace'],
     from: fromConfig(values),
     formatLimits: Object.freeze({
       ...formatLimits(values),
-      typesMax: number('types.max'),
-      columnsMax: number('columns.max'),
-      ingestBodyBytesMax: number('ingest.body.max'),
+      typesMax: values['types.max'],
+      columnsMax: values['columns.max'],
+      ingestBodyBytesMax: values['ingest.body.max'],
     }),
     recursion: recursionLimits(values),
     indexBase: indexBaseOf(values),
     inspect: inspectConfig(values),
     auth: authConfig(values),
-    insecure: values['insecure'] as boolean,
-    auditFile: values['audit'] as string,
-    icebergTokenMs: number('iceberg.token.ttl'),
-    icebergWaitMs: number('iceberg.wait'),
-    icebergGraceMs: number('iceberg.grace'),
+    insecure: values['insecure'],
+    auditFile: values['audit'],
+    icebergTokenMs: values['iceberg.token.ttl'],
+    icebergWaitMs: values['iceberg.wait'],
+    icebergGraceMs: values['iceberg.grace'],
     icebergUrl: publicUrl(values),
     record: Object.freeze({
-      file: values['record'] as string,
-      fileBytesMax: number('record.bytes.max'),
-      filesMax: number('record.files.max'),
-      keepBodies: values['record.bodies'] as boolean,
-      bodyBytesMax: number('record.bodies.max'),
+      file: values['record'],
+      fileBytesMax: values['record.bytes.max'],
+      filesMax: values['record.files.max'],
+      keepBodies: values['record.bodies'],
+      bodyBytesMax: values['record.bodies.max'],
     }),
   });
 };
 
 /** @throws ConfigError for what is no URL that paths can be put behind */
-const publicUrl = (values: ParsedOptions['values']): string => {
-  const text = values['iceberg.url'] as string;
+const publicUrl = (values: ServeValues): string => {
+  const text = values['iceberg.url'];
   if (text === '') return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol) || `${url.username}${url.password}${url.search}${url.hash}` !== '')
@@ -254,34 +252,34 @@ const publicUrl = (values: ParsedOptions['values']): string => {
 };
 
 /** @throws ConfigError */
-const syslogConfig = (values: ParsedOptions['values']): Pick<ServeConfig, 'syslog'> => {
-  const text = values['syslog'] as string;
+const syslogConfig = (values: ServeValues): Pick<ServeConfig, 'syslog'> => {
+  const text = values['syslog'];
   if (text === '') return {};
   const address = parseAddress(text);
   if (!address)
     throw new ConfigError(`bad value for -syslog: ${JSON.stringify(text)} (HOST:PORT with a port of 0 to 65535)`);
-  const pool = values['syslog.pool'] as string;
+  const pool = values['syslog.pool'];
   return {
     syslog: Object.freeze({
       ...address,
       pool: pool || 'syslog',
       isPoolNamed: pool !== '',
-      messageBytesMax: values['syslog.message.max'] as number,
-      delayMs: values['syslog.delay'] as number,
+      messageBytesMax: values['syslog.message.max'],
+      delayMs: values['syslog.delay'],
     }),
   };
 };
 
 /** @throws ConfigError */
 const listenConfig = (
-  values: ParsedOptions['values'],
+  values: ServeValues,
   environment: Environment,
 ): Pick<ServeConfig, 'listen' | 'tls' | 'proxiesTrusted'> => {
-  const certificate = values['tls.cert'] as string;
-  const key = values['tls.key'] as string;
+  const certificate = values['tls.cert'];
+  const key = values['tls.key'];
   if ((certificate === '') !== (key === ''))
     throw new ConfigError(`-tls.${certificate === '' ? 'key needs -tls.cert' : 'cert needs -tls.key'}`);
-  const proxiesTrusted = values['proxy.trust'] as readonly string[];
+  const proxiesTrusted = values['proxy.trust'];
   for (const text of proxiesTrusted)
     if (!isProxy(text))
       throw new ConfigError(
@@ -289,7 +287,7 @@ const listenConfig = (
       );
   const { fallback } = serveOptions.find(({ name }) => name === 'l')!;
   return {
-    listen: Object.freeze(listenAddresses(values['l'] as readonly string[], fallback, environment)),
+    listen: Object.freeze(listenAddresses(values['l'], fallback, environment)),
     ...(certificate !== '' && { tls: Object.freeze({ certificate, key }) }),
     proxiesTrusted: Object.freeze([...proxiesTrusted]),
   };
@@ -334,31 +332,30 @@ const percentDecoded = (text: string): string => {
   }
 };
 
-const authConfig = (values: ParsedOptions['values']): AuthConfig => {
-  const text = (name: string): string => values[name] as string;
-  const domain = text('auth.domain');
+const authConfig = (values: ServeValues): AuthConfig => {
+  const domain = values['auth.domain'];
   if (domain !== '' && (!/^https?:\/\//i.test(domain) || !URL.canParse(domain)))
     throw new ConfigError(`bad value for -auth.domain: ${JSON.stringify(domain)} (an https:// address)`);
-  if (domain !== '' && text('auth.audience') === '')
+  if (domain !== '' && values['auth.audience'] === '')
     throw new ConfigError(
       '-auth.domain needs -auth.audience: else a token for any other service of that issuer would do',
     );
   return Object.freeze({
-    keysMs: values['auth.jwks.ttl'] as number,
-    keys: values['auth.keys'] as boolean,
+    keysMs: values['auth.jwks.ttl'],
+    keys: values['auth.keys'],
     domain,
-    audience: text('auth.audience'),
-    clientId: text('auth.clientid'),
-    keysFrom: text('auth.jwks') || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`,
-    rolesClaim: text('auth.roles'),
-    skewMs: values['auth.skew'] as number,
-    sessionMs: values['auth.session.ttl'] as number,
+    audience: values['auth.audience'],
+    clientId: values['auth.clientid'],
+    keysFrom: values['auth.jwks'] || `${domain.replace(/\/+$/, '')}/.well-known/jwks.json`,
+    rolesClaim: values['auth.roles'],
+    skewMs: values['auth.skew'],
+    sessionMs: values['auth.session.ttl'],
   });
 };
 
-const inspectConfig = (values: ParsedOptions['values']): InspectConfig => {
-  const stately = values['inspect.stately'] as string;
+const inspectConfig = (values: ServeValues): InspectConfig => {
+  const stately = values['inspect.stately'];
   if (stately !== '' && (!/^wss?:\/\//i.test(stately) || !URL.canParse(stately)))
     throw new ConfigError(`bad value for -inspect.stately: ${JSON.stringify(stately)} (a ws:// or wss:// address)`);
-  return Object.freeze({ on: values['inspect'] as boolean, watchersMax: values['inspect.max'] as number, stately });
+  return Object.freeze({ on: values['inspect'], watchersMax: values['inspect.max'], stately });
 };

@@ -1,5 +1,6 @@
 /** The bucket that a lake is in, from options: where it is and how it is asked. */
-import { ConfigError, type Environment, type ParsedOptions } from './options.ts';
+import { ConfigError, type Environment } from './options.ts';
+import type { ServeValues, StoreAddressValues } from './tables.ts';
 
 /** `prefix`: empty, or ends in a slash; `endpoint`: empty for AWS; `region`: empty for that of environment or profile. */
 export interface StoreAddress {
@@ -33,15 +34,13 @@ export interface FollowConfig extends StoreAddress {
   readonly cacheBytesMax: number;
 }
 
-type Values = ParsedOptions['values'];
-
 /** Whether a text names a bucket. */
 export const isStore = (text: string): boolean => /^s3:/i.test(text);
 
 /** @throws ConfigError */
 export const storeAddress = (
   text: string,
-  values: Values,
+  values: StoreAddressValues,
   environment: Environment,
   option = 'store',
 ): StoreAddress => {
@@ -51,32 +50,31 @@ export const storeAddress = (
       `bad value for -${option}: ${JSON.stringify(text)} (a bucket and a prefix: s3://BUCKET/PREFIX)`,
     );
   const endpoint =
-    (values['store.endpoint'] as string) ||
-    (environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'] ?? '');
+    values['store.endpoint'] || (environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'] ?? '');
   if (endpoint !== '' && !(URL.canParse(endpoint) && /^https?:$/.test(new URL(endpoint).protocol)))
     throw new ConfigError(
       `bad value for -store.endpoint: ${JSON.stringify(endpoint)} (a URL such as https://minio.example.com:9000)`,
     );
-  const style = values['store.style'] as 'auto' | 'path' | 'host';
+  const style = values['store.style'];
   // A certificate of AWS is for one label before its own name.
   const isPath = endpoint !== '' || bucket.includes('.');
   return Object.freeze({
     bucket,
     prefix: prefix === '' ? '' : `${prefix.replace(/\/+$/, '')}/`,
     endpoint,
-    region: values['store.region'] as string,
+    region: values['store.region'],
     style: style === 'auto' ? (isPath ? 'path' : 'host') : style,
   });
 };
 
 /** Of `lake serve`; nothing for a lake that is a folder alone. @throws ConfigError */
 export const storeConfig = (
-  values: Values,
+  values: ServeValues,
   environment: Environment,
 ): { readonly store?: StoreConfig; readonly follow?: FollowConfig } => {
-  const text = values['store'] as string;
-  const followed = values['follow'] as string;
-  const isStandby = values['standby'] as boolean;
+  const text = values['store'];
+  const followed = values['follow'];
+  const isStandby = values['standby'];
   if (isStandby && text === '') throw new ConfigError('-standby goes with -store s3://BUCKET/PREFIX');
   if (followed !== '') {
     if (text !== '') throw new ConfigError('-follow does not go with -store: a replica writes to no bucket');
@@ -89,17 +87,17 @@ export const storeConfig = (
   if (!isStandby) return { store };
   return { follow: { ...followConfig({ text, option: 'standby' }, values, environment), standby: store } };
 };
-const writerConfig = (text: string, values: Values, environment: Environment): StoreConfig => {
-  const leaseMs = values['store.lease'] as number;
+const writerConfig = (text: string, values: ServeValues, environment: Environment): StoreConfig => {
+  const leaseMs = values['store.lease'];
   if (leaseMs < leaseMsMin)
     throw new ConfigError(`bad value for -store.lease: ${leaseMs} ms, at least ${leaseMsMin} ms`);
   return Object.freeze({
     ...storeAddress(text, values, environment),
-    ack: values['store.ack'] as StoreConfig['ack'],
+    ack: values['store.ack'],
     leaseMs,
-    takesOver: values['store.takeover'] as boolean,
-    graceMs: values['store.grace'] as number,
-    cacheBytesMax: values['cache.max'] as number,
+    takesOver: values['store.takeover'],
+    graceMs: values['store.grace'],
+    cacheBytesMax: values['cache.max'],
   });
 };
 const leaseMsMin = 200;
@@ -107,24 +105,24 @@ const pollMsMin = 10;
 /** @throws ConfigError */
 const followConfig = (
   { text, option }: { readonly text: string; readonly option: 'follow' | 'standby' },
-  values: Values,
+  values: ServeValues,
   environment: Environment,
 ): FollowConfig => {
   if (values['record'] !== '')
     throw new ConfigError(`-${option} does not go with -record: a replica has no jobs that could be recorded`);
-  const url = values['follow.url'] as string;
+  const url = values['follow.url'];
   if (url !== '' && !(URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)))
     throw new ConfigError(
       `bad value for -follow.url: ${JSON.stringify(url)} (the writer's address, such as http://host1:9867)`,
     );
-  const pollMs = values['follow.poll'] as number;
+  const pollMs = values['follow.poll'];
   if (pollMs < pollMsMin) throw new ConfigError(`bad value for -follow.poll: ${pollMs} ms, at least ${pollMsMin} ms`);
   return Object.freeze({
     ...storeAddress(text, values, environment, option === 'follow' ? 'follow' : 'store'),
     pollMs,
     url,
-    token: values['follow.token'] as string,
-    graceMs: values['store.grace'] as number,
-    cacheBytesMax: values['cache.max'] as number,
+    token: values['follow.token'],
+    graceMs: values['store.grace'],
+    cacheBytesMax: values['cache.max'],
   });
 };

@@ -5,7 +5,7 @@ import { responseFormats, terminalFormats } from '../format-names.ts';
 import { csvParameters } from './csv.ts';
 import { errorsParameter, rejectedParameter } from './faults.ts';
 import { utf8Parameter } from './utf8.ts';
-import type { OptionRow } from './options.ts';
+import type { OptionRow, OptionValues, ParsedOptions } from './options.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 /** The least level that is logged. */
@@ -13,24 +13,26 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** Options that can come from the environment too. */
 const inEnvironment = { environment: true } as const;
+/** Whether options of several commands can. */
+type Outside = typeof inEnvironment | Readonly<Record<never, never>>;
 /** Bound of times that no timer waits for: they are only compared with the clock. */
 const tenYearsMs = 3650 * 864e5;
-const lakeRow: OptionRow = {
+const lakeRow = {
   name: 'lake',
   type: 'text',
   fallback: './lake-data',
   value: 'DIR',
   text: 'folder of the lake; created if missing',
   ...inEnvironment,
-};
-const tokenRow: OptionRow = {
+} as const satisfies OptionRow;
+const tokenRow = {
   name: 'token',
   type: 'text',
   fallback: '',
   value: 'TOKEN',
   text: 'key or JSON Web Token for a service with access control',
   ...inEnvironment,
-};
+} as const satisfies OptionRow;
 
 /** What `from` may read besides pools, in `lake serve` and `lake shell`. */
 const fromOptions = [
@@ -71,80 +73,83 @@ const fromOptions = [
 ] as const satisfies readonly OptionRow[];
 
 /** What readers of inputs take at most, in `lake serve` and `lake query`. */
-const formatOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
-  {
-    name: 'value.max',
-    type: 'bytes',
-    fallback: '50MB',
-    value: 'BYTES',
-    least: 1024,
-    most: 1 << 30,
-    text: 'a single value or line of a text format',
-    ...more,
-  },
-  {
-    name: 'csup.object.max',
-    type: 'bytes',
-    fallback: '256MiB',
-    value: 'BYTES',
-    least: 1024,
-    most: 2 ** 31,
-    text: 'one object of a CSUP input, which is held in memory, before and after expansion',
-    ...more,
-  },
-  {
-    name: 'arrows.body.max',
-    type: 'bytes',
-    fallback: '512MiB',
-    value: 'BYTES',
-    least: 1024,
-    most: 2 ** 31,
-    text: 'the body of one Arrow message, which is held in memory, before and after expansion',
-    ...more,
-  },
-  {
-    name: 'parquet.file.max',
-    type: 'bytes',
-    fallback: '1GiB',
-    value: 'BYTES',
-    least: 1024,
-    most: 2 ** 32,
-    text: 'a Parquet file, which is held whole, since its footer comes last',
-    ...more,
-  },
-];
+const formatOptions = (more: Outside) =>
+  [
+    {
+      name: 'value.max',
+      type: 'bytes',
+      fallback: '50MB',
+      value: 'BYTES',
+      least: 1024,
+      most: 1 << 30,
+      text: 'a single value or line of a text format',
+      ...more,
+    },
+    {
+      name: 'csup.object.max',
+      type: 'bytes',
+      fallback: '256MiB',
+      value: 'BYTES',
+      least: 1024,
+      most: 2 ** 31,
+      text: 'one object of a CSUP input, which is held in memory, before and after expansion',
+      ...more,
+    },
+    {
+      name: 'arrows.body.max',
+      type: 'bytes',
+      fallback: '512MiB',
+      value: 'BYTES',
+      least: 1024,
+      most: 2 ** 31,
+      text: 'the body of one Arrow message, which is held in memory, before and after expansion',
+      ...more,
+    },
+    {
+      name: 'parquet.file.max',
+      type: 'bytes',
+      fallback: '1GiB',
+      value: 'BYTES',
+      least: 1024,
+      most: 2 ** 32,
+      text: 'a Parquet file, which is held whole, since its footer comes last',
+      ...more,
+    },
+  ] as const satisfies readonly OptionRow[];
 
 /** How far WITH RECURSIVE may go, in `lake serve` and `lake query`. */
-const recursionOptions = (more: Partial<OptionRow>): readonly OptionRow[] => [
-  {
-    name: 'recursion.rounds.max',
-    type: 'integer',
-    fallback: '1000000',
-    value: 'COUNT',
-    least: 1,
-    text: 'maximum rounds of one WITH RECURSIVE',
-    ...more,
-  },
-  {
-    name: 'recursion.rows.max',
-    type: 'integer',
-    fallback: '100000000',
-    value: 'COUNT',
-    least: 1,
-    text: 'maximum rows of one WITH RECURSIVE, all rounds together',
-    ...more,
-  },
-];
+const recursionOptions = (more: Outside) =>
+  [
+    {
+      name: 'recursion.rounds.max',
+      type: 'integer',
+      fallback: '1000000',
+      value: 'COUNT',
+      least: 1,
+      text: 'maximum rounds of one WITH RECURSIVE',
+      ...more,
+    },
+    {
+      name: 'recursion.rows.max',
+      type: 'integer',
+      fallback: '100000000',
+      value: 'COUNT',
+      least: 1,
+      text: 'maximum rows of one WITH RECURSIVE, all rounds together',
+      ...more,
+    },
+  ] as const satisfies readonly OptionRow[];
 
 /** From where indexes count, in all commands that run queries. */
-const indexBaseRow = (text: string, otherwise = 'from 0 in pipes, from 1 in SELECT'): OptionRow => ({
-  name: 'index.base',
-  type: 'text',
-  fallback: 'auto',
-  value: 'BASE',
-  choices: ['auto', '0', '1'],
-  text: `${text}; auto: ${otherwise}`,
-});
+const indexBaseRow = (text: string, otherwise = 'from 0 in pipes, from 1 in SELECT') =>
+  ({
+    name: 'index.base',
+    type: 'text',
+    fallback: 'auto',
+    value: 'BASE',
+    choices: ['auto', '0', '1'],
+    text: `${text}; auto: ${otherwise}`,
+  }) as const satisfies OptionRow;
 
 /** Who may use the service. */
 const authOptions = [
@@ -306,14 +311,15 @@ const storeAddressOptions = [
     ...inEnvironment,
   },
 ] as const satisfies readonly OptionRow[];
-const storeRow = (text: string): OptionRow => ({
-  name: 'store',
-  type: 'text',
-  fallback: '',
-  value: 's3://BUCKET/PREFIX',
-  text,
-  ...inEnvironment,
-});
+const storeRow = (text: string) =>
+  ({
+    name: 'store',
+    type: 'text',
+    fallback: '',
+    value: 's3://BUCKET/PREFIX',
+    text,
+    ...inEnvironment,
+  }) as const satisfies OptionRow;
 
 /** The lake's bucket. */
 const storeOptions = [
@@ -910,6 +916,14 @@ export const serveOptions = [
   },
 ] as const satisfies readonly OptionRow[];
 
+/** Options that several commands take, as these read them. */
+export type FromValues = OptionValues<typeof fromOptions>;
+export type FormatValues = OptionValues<ReturnType<typeof formatOptions>>;
+export type RecursionValues = OptionValues<ReturnType<typeof recursionOptions>>;
+export type IndexBaseValues = OptionValues<readonly [ReturnType<typeof indexBaseRow>]>;
+export type StoreAddressValues = OptionValues<typeof storeAddressOptions>;
+export type ServeValues = OptionValues<typeof serveOptions>;
+
 /** Options of `lake shell`. */
 export const shellOptions = [
   {
@@ -976,6 +990,9 @@ export const shellOptions = [
   ...fromOptions,
 ] as const satisfies readonly OptionRow[];
 
+/** What `lake shell` was given. */
+export type ShellOptions = ParsedOptions<typeof shellOptions>;
+
 /** Options of `lake fsck`. */
 export const fsckOptions = [
   lakeRow,
@@ -1017,6 +1034,8 @@ export const inputOptions = [
     ({ name, value, text }) => ({ name, type: 'text', fallback: '', value, text }) as const,
   ),
 ] as const satisfies readonly OptionRow[];
+
+export type InputValues = OptionValues<typeof inputOptions>;
 
 /** Options of `lake load`. */
 export const loadOptions = [
@@ -1099,28 +1118,38 @@ export const loadOptions = [
   ),
 ] as const satisfies readonly OptionRow[];
 
-const serviceRow: OptionRow = {
+/** What `lake load` was given. */
+export type LoadOptions = ParsedOptions<typeof loadOptions>;
+
+const serviceRow = {
   name: 'lake',
   type: 'text',
   fallback: 'http://127.0.0.1:9867',
   value: 'URL',
   text: 'address of the service',
-};
-const useRow: OptionRow = {
+} as const satisfies OptionRow;
+const useRow = {
   name: 'use',
   type: 'text',
   fallback: '',
   value: 'POOL[@BRANCH]',
   text: 'the pool, and its branch; default main',
   ...inEnvironment,
-};
+} as const satisfies OptionRow;
 const versionRows = [useRow, serviceRow, tokenRow] as const;
-const dryRunRow: OptionRow = { name: 'dryrun', type: 'switch', fallback: 'false', text: 'only say what it would do' };
-const noteRows: readonly OptionRow[] = [
+/** What commands on versions have in common. */
+export type VersionValues = OptionValues<typeof versionRows>;
+const dryRunRow = {
+  name: 'dryrun',
+  type: 'switch',
+  fallback: 'false',
+  text: 'only say what it would do',
+} as const satisfies OptionRow;
+const noteRows = [
   { name: 'user', type: 'text', fallback: '', value: 'TEXT', text: 'author of the commit' },
   { name: 'message', type: 'text', fallback: '', value: 'TEXT', text: 'message of the commit' },
-];
-const commitRows: readonly OptionRow[] = [
+] as const satisfies readonly OptionRow[];
+const commitRows = [
   ...noteRows,
   dryRunRow,
   { name: 'fields', type: 'switch', fallback: 'false', text: 'put records together whose fields were changed apart' },
@@ -1138,36 +1167,40 @@ const commitRows: readonly OptionRow[] = [
     value: 'SUP',
     text: 'settle one record, as in {key:{id:7},take:"theirs"} or {key:{id:7},value:null}; may be repeated',
   },
-];
-const deleteRow = (what: string): OptionRow => ({ name: 'd', type: 'switch', fallback: 'false', text: what });
+] as const satisfies readonly OptionRow[];
+const deleteRow = (what: string) =>
+  ({ name: 'd', type: 'switch', fallback: 'false', text: what }) as const satisfies OptionRow;
+
+export type NoteValues = OptionValues<typeof noteRows>;
+export type CommitValues = OptionValues<typeof commitRows>;
 
 /** Options of `lake log`. */
-export const logOptions: readonly OptionRow[] = [
+export const logOptions = [
   ...versionRows,
   { name: 'n', type: 'integer', fallback: '0', value: 'COUNT', least: 0, text: 'so many commits at most; 0: all' },
-];
+] as const satisfies readonly OptionRow[];
 /** Options of `lake diff`. */
-export const diffOptions: readonly OptionRow[] = [
+export const diffOptions = [
   ...versionRows,
   { name: 'summary', type: 'switch', fallback: 'false', text: 'count the records only' },
-];
+] as const satisfies readonly OptionRow[];
 /** Options of `lake branch`. */
-export const branchOptions: readonly OptionRow[] = [...versionRows, deleteRow('delete the branch')];
+export const branchOptions = [...versionRows, deleteRow('delete the branch')] as const satisfies readonly OptionRow[];
 /** Options of `lake tag`. */
-export const tagOptions: readonly OptionRow[] = [...versionRows, deleteRow('delete the tag')];
+export const tagOptions = [...versionRows, deleteRow('delete the tag')] as const satisfies readonly OptionRow[];
 /** Options of `lake merge`. */
-export const mergeOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+export const mergeOptions = [...versionRows, ...commitRows] as const satisfies readonly OptionRow[];
 /** Options of `lake revert`. */
-export const revertOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+export const revertOptions = [...versionRows, ...commitRows] as const satisfies readonly OptionRow[];
 /** Options of `lake pick`. */
-export const pickOptions: readonly OptionRow[] = [...versionRows, ...commitRows];
+export const pickOptions = [...versionRows, ...commitRows] as const satisfies readonly OptionRow[];
 /** Options of `lake reset`. */
-export const resetOptions: readonly OptionRow[] = [
+export const resetOptions = [
   ...versionRows,
   { name: 'if', type: 'text', fallback: '', value: 'COMMIT', text: 'only while the branch is at this commit' },
-];
+] as const satisfies readonly OptionRow[];
 /** Options of `lake transaction`. */
-export const transactionOptions: readonly OptionRow[] = [serviceRow, tokenRow, ...noteRows];
+export const transactionOptions = [serviceRow, tokenRow, ...noteRows] as const satisfies readonly OptionRow[];
 /** Options of `lake import`. */
 export const importOptions = [
   lakeRow,
@@ -1255,6 +1288,9 @@ export const queryOptions = [
   },
   ...inputOptions,
 ] as const satisfies readonly OptionRow[];
+
+/** What `lake query` was given. */
+export type QueryOptions = ParsedOptions<typeof queryOptions>;
 
 /** Options of `lake key`. */
 export const keyOptions = [

@@ -30,12 +30,12 @@ export const importCommand = async (argv: readonly string[], io: CommandIo): Pro
   const source = resolvePath(io.cwd, from);
   if (!existsSync(source) || !statSync(source).isDirectory()) throw new Error(`${from}: no such folder`);
   const foreign = await ForeignLake.open(source);
-  const wanted = values['pool'] as readonly string[];
+  const wanted = values['pool'];
   const all = await foreign.pools();
   const absent = wanted.find((name) => !all.some((pool) => pool.name === name));
   if (absent !== undefined) throw new Error(`${from}: has no pool ${absent}`);
   const pools = wanted.length === 0 ? all : all.filter(({ name }) => wanted.includes(name));
-  const directory = lakeFolder(io.cwd, values['lake'] as string);
+  const directory = lakeFolder(io.cwd, values['lake']);
   const draws = new GivenDraws();
   const lake = await openLake({ directory, objects: openObjects(directory), owner: 'lake import', draws });
   const workers = startWorkerPool({ lakeDirectory: directory, threads: 1 }, lake);

@@ -1,6 +1,7 @@
 /** `lake load -dryrun`: what a load of each input would do, told without doing it. */
 import { tmpdir } from 'node:os';
-import { ConfigError, type ParsedOptions } from '../../config/options.ts';
+import { ConfigError } from '../../config/options.ts';
+import type { LoadOptions } from '../../config/tables.ts';
 import { type Preview, preview } from '../../formats/preview.ts';
 import { TaskSpill } from '../../workers/query/spill.ts';
 import { inputFormOf } from '../input-options.ts';
@@ -14,7 +15,7 @@ import { ask, type Target } from './service.ts';
 export const dryRun = async (
   target: Target,
   inputs: readonly LoadInput[],
-  { values }: ParsedOptions,
+  { values }: LoadOptions,
   io: CommandIo,
 ): Promise<number> => {
   const form = inputFormOf(values);
@@ -27,7 +28,7 @@ export const dryRun = async (
         ...form,
         scratch: () => spill.scratchBytes(),
       });
-      const fields = values['hive'] === true ? hiveFields(input) : [];
+      const fields = values['hive'] ? hiveFields(input) : [];
       await io.write(shown(previewText(input.name, seen, keyText(target, layout, seen), fields)));
     } catch (problem) {
       if (!(problem instanceof Error) || problem instanceof ConfigError) throw problem;

@@ -9,7 +9,8 @@
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { resolve as resolvePath } from 'node:path';
-import { ConfigError, type ParsedOptions } from '../../config/options.ts';
+import { ConfigError } from '../../config/options.ts';
+import type { LoadOptions } from '../../config/tables.ts';
 import type { CommandIo } from '../io.ts';
 import { FollowState } from './follow-state.ts';
 import { FollowedFiles } from './followed-files.ts';
@@ -28,15 +29,15 @@ const endMsMax = 10_000;
 export const follow = async (
   target: Target,
   given: readonly string[],
-  { values }: ParsedOptions,
+  { values }: LoadOptions,
   io: CommandIo,
 ): Promise<number> => {
   const foreign = given.find((name) => name === '-' || /^https?:\/\//i.test(name));
   if (foreign !== undefined) throw new ConfigError(`lake load: -follow takes files, folders and globs, not ${foreign}`);
-  const header = values['csv.header'] as string;
+  const header = values['csv.header'];
   if (values['csv.skip'] !== '' || !['', '0', '1'].includes(header))
     throw new ConfigError('lake load: -follow takes CSV whose first line has the names, or none (-csv.header 0)');
-  const folder = resolvePath(io.cwd, values['state'] as string);
+  const folder = resolvePath(io.cwd, values['state']);
   const state = await FollowState.open(folder, `${target.pool}@${target.branch} at ${target.service.origin}`);
   const stop = stopOnSignals();
   const files = new FollowedFiles({
@@ -44,10 +45,10 @@ export const follow = async (
     state,
     io,
     limits: {
-      bytes: values['batch.bytes'] as number,
-      lineBytes: values['batch.line'] as number,
-      waitMs: values['batch.wait'] as number,
-      parallel: values['parallel'] as number,
+      bytes: values['batch.bytes'],
+      lineBytes: values['batch.line'],
+      waitMs: values['batch.wait'],
+      parallel: values['parallel'],
     },
     hasHeader: header !== '0',
     ...stop,

@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import type { ParsedOptions } from '../../config/options.ts';
+import type { LoadOptions } from '../../config/tables.ts';
 import { inputOptions } from '../../config/tables.ts';
 import { createWriter } from '../../formats/formats.ts';
 import { quoteText } from '../../vectors/type.ts';
@@ -66,7 +66,7 @@ const unescaped = (text: string): string => {
 export const withFields = (
   path: string,
   fields: readonly HiveField[],
-  { values, given }: ParsedOptions,
+  { values, given }: LoadOptions,
   io: CommandIo,
 ): AsyncIterable<Uint8Array> => {
   const out = new PassThrough();

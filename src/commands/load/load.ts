@@ -1,7 +1,7 @@
 /** `lake load`: sends files to a branch of a running service, one commit a file, or follows files as they grow. */
 import { optionsText } from '../../config/help.ts';
-import { ConfigError, type ParsedOptions, parseOptions } from '../../config/options.ts';
-import { loadOptions } from '../../config/tables.ts';
+import { ConfigError, parseOptions } from '../../config/options.ts';
+import { loadOptions, type LoadOptions } from '../../config/tables.ts';
 import { LakeError, messageOf } from '../../errors.ts';
 import type { CommandIo } from '../io.ts';
 import { ProgressLines } from '../progress.ts';
@@ -20,15 +20,13 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
   }
   const target = targetOf(options);
   if (rest.length === 0) throw new ConfigError('lake load: no files (- is standard input)');
-  if (values['dryrun'] === true && values['follow'] === true)
-    throw new ConfigError('lake load: -dryrun and -follow exclude each other');
-  if (values['hive'] === true && values['follow'] === true)
-    throw new ConfigError('lake load: -hive and -follow exclude each other');
-  if (values['dryrun'] === true)
-    return (await import('./dry-run.ts')).dryRun(target, inputsOf(rest, io.cwd, values['hive'] === true), options, io);
+  if (values['dryrun'] && values['follow']) throw new ConfigError('lake load: -dryrun and -follow exclude each other');
+  if (values['hive'] && values['follow']) throw new ConfigError('lake load: -hive and -follow exclude each other');
+  if (values['dryrun'])
+    return (await import('./dry-run.ts')).dryRun(target, inputsOf(rest, io.cwd, values['hive']), options, io);
   if (target.pool === '') throw new ConfigError('lake load: -use POOL[@BRANCH] says where to load');
-  if (values['follow'] === true) return (await import('./follow.ts')).follow(target, rest, options, io);
-  await sendAll(target, inputsOf(rest, io.cwd, values['hive'] === true), options, io);
+  if (values['follow']) return (await import('./follow.ts')).follow(target, rest, options, io);
+  await sendAll(target, inputsOf(rest, io.cwd, values['hive']), options, io);
   return 0;
 };
 
@@ -39,7 +37,7 @@ export const loadCommand = async (argv: readonly string[], io: CommandIo): Promi
 const sendAll = async (
   target: Target,
   inputs: readonly LoadInput[],
-  options: ParsedOptions,
+  options: LoadOptions,
   given: CommandIo,
 ): Promise<void> => {
   const lines = new ProgressLines(given);
@@ -56,7 +54,7 @@ const sendAll = async (
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(inputs.length, options.values['parallel'] as number) }, work));
+  await Promise.all(Array.from({ length: Math.min(inputs.length, options.values['parallel']) }, work));
   const [first, ...others] = faults;
   if (first === undefined) return;
   for (const fault of others) io.complain(`${messageOf(fault)}\n`);

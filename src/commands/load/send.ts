@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream, statSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import type { ParsedOptions } from '../../config/options.ts';
+import type { LoadOptions } from '../../config/tables.ts';
 import { decoded } from '../../formats/codings/encoding.ts';
 import { requestMediaType } from '../../formats/formats.ts';
 import { openUrl } from '../../workers/from/http.ts';
@@ -31,11 +31,11 @@ export interface Told {
 export const send = async (
   target: Target,
   input: LoadInput,
-  options: ParsedOptions,
+  options: LoadOptions,
   { io, line }: { readonly io: CommandIo; readonly line: ProgressLine },
 ): Promise<Loaded> => {
   const id = randomUUID();
-  const fields = options.values['hive'] === true ? hiveFields(input) : [];
+  const fields = options.values['hive'] ? hiveFields(input) : [];
   const isPut = input.kind === 'file' && fields.length > 0;
   const format = isPut ? 'bsup' : (target.format ?? formatOfInput(input));
   const type = format && requestMediaType(format);

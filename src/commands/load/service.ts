@@ -1,5 +1,6 @@
 /** The service that `lake load` sends to: where, as whom, and one request as all of its parts send it. */
-import { ConfigError, type ParsedOptions } from '../../config/options.ts';
+import { ConfigError } from '../../config/options.ts';
+import type { LoadOptions } from '../../config/tables.ts';
 import { csvParameters } from '../../config/csv.ts';
 import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
 import { utf8Parameter } from '../../config/utf8.ts';
@@ -21,20 +22,19 @@ export interface Target {
 }
 
 /** @throws ConfigError, format-unknown */
-export const targetOf = ({ values }: ParsedOptions): Target => {
-  const text = (name: string): string => values[name] as string;
-  const [pool = '', branch = 'main'] = text('use').split('@');
-  const token = text('token');
-  const given = Object.entries({ author: text('user'), body: text('message'), meta: text('meta') }).filter(
+export const targetOf = ({ values }: LoadOptions): Target => {
+  const [pool = '', branch = 'main'] = values['use'].split('@');
+  const token = values['token'];
+  const given = Object.entries({ author: values['user'], body: values['message'], meta: values['meta'] }).filter(
     ([, value]) => value !== '',
   );
   const query = new URLSearchParams();
-  for (const name of ['csv.delim', ...loadParameters]) if (text(name) !== '') query.set(name, text(name));
-  if (values['upsert'] === true) query.set('upsert', 'T');
-  if (text('delete') !== '') query.set('delete', text('delete'));
+  for (const name of ['csv.delim', ...loadParameters] as const) if (values[name] !== '') query.set(name, values[name]);
+  if (values['upsert']) query.set('upsert', 'T');
+  if (values['delete'] !== '') query.set('delete', values['delete']);
   const parameters = query.toString();
   return {
-    service: serviceOf(text('lake')),
+    service: serviceOf(values['lake']),
     pool,
     branch,
     path: `/pool/${encodeURIComponent(pool)}/branch/${encodeURIComponent(branch)}${parameters && `?${parameters}`}`,
@@ -43,7 +43,7 @@ export const targetOf = ({ values }: ParsedOptions): Target => {
       ...(token !== '' && { authorization: `Bearer ${token}` }),
       ...(given.length > 0 && { 'superdb-commit': asciiJson(Object.fromEntries(given)) }),
     },
-    format: formatNamed(text('i')),
+    format: formatNamed(values['i']),
   };
 };
 const loadParameters = [utf8Parameter, errorsParameter, rejectedParameter, ...csvParameters].map(({ name }) => name);

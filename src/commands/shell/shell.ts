@@ -7,8 +7,8 @@ import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { optionsText } from '../../config/help.ts';
 import { fromConfig, indexBaseOf } from '../../config/limits.ts';
-import { ConfigError, type ParsedOptions, parseOptions } from '../../config/options.ts';
-import { shellOptions } from '../../config/tables.ts';
+import { ConfigError, parseOptions } from '../../config/options.ts';
+import { shellOptions, type ShellOptions } from '../../config/tables.ts';
 import { makeFolder } from '../../lake/lock.ts';
 import { fromPolicyOf } from '../from-options.ts';
 import type { CommandIo } from '../io.ts';
@@ -17,7 +17,7 @@ import { History, historyFile } from './history.ts';
 import { type Statement, StatementReader, isCommand } from './input.ts';
 import type { ShellLake } from './lake.ts';
 import { connectLake } from './remote.ts';
-import { type Mode, ShellSession } from './session.ts';
+import { ShellSession } from './session.ts';
 import { commandsText, keysText, knownHead, parseHead } from './commands.ts';
 import { ProgressLine, type Terminal, runTerminal } from './terminal.ts';
 import { colorsFor } from './text.ts';
@@ -54,20 +54,24 @@ export const shellCommand = async (argv: readonly string[], io: CommandIo, termi
   }
 };
 
-const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellLake> => {
-  const text = (name: string): string => options.values[name] as string;
-  const directory = text('lake');
+const openedLake = async (options: ShellOptions, io: CommandIo): Promise<ShellLake> => {
+  const directory = options.values['lake'];
   const indexBase = indexBaseOf(options.values);
-  if (directory === '') return connectLake(text('s') === '' ? defaultUrl : text('s'), text('token'), indexBase);
-  if (text('s') !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
+  if (directory === '')
+    return connectLake(
+      options.values['s'] === '' ? defaultUrl : options.values['s'],
+      options.values['token'],
+      indexBase,
+    );
+  if (options.values['s'] !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
   const path = lakeFolder(io.cwd, directory);
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) makeFolder(path);
   // Storage and workers are loaded only if they are needed.
   const { openLocalLake } = await import('./local.ts');
   return openLocalLake({
     directory: path,
-    workers: options.values['workers'] as number,
-    memoryBytesMax: options.values['memory'] as number,
+    workers: options.values['workers'],
+    memoryBytesMax: options.values['memory'],
     from: fromPolicyOf(fromConfig(options.values), io.cwd),
     ...(indexBase !== undefined && { indexBase }),
   });
@@ -75,24 +79,24 @@ const openedLake = async (options: ParsedOptions, io: CommandIo): Promise<ShellL
 
 const converse = async (
   lake: ShellLake,
-  options: ParsedOptions,
+  options: ShellOptions,
   io: CommandIo,
   terminal: Terminal | undefined,
   signal: AbortSignal,
 ): Promise<number> => {
   const { values } = options;
-  const texts = values['c'] as readonly string[];
+  const texts = values['c'];
   const isInteractive = terminal !== undefined && texts.length === 0;
   const progress = new ProgressLine((text) => {
     io.complain(text);
   });
   const colors = colorsFor(terminal !== undefined, process.env);
-  const mode = values['mode'] as Mode | 'auto';
+  const mode = values['mode'];
   const session = new ShellSession({
     lake,
     colors,
     mode: mode === 'auto' ? (terminal ? 'table' : 'sup') : mode,
-    timing: isInteractive && values['q'] !== true,
+    timing: isInteractive && !values['q'],
     isTerminal: terminal !== undefined,
     output: {
       width: () => terminal?.output.columns ?? Infinity,
@@ -109,16 +113,11 @@ const converse = async (
       },
     },
   });
-  if (values['use'] !== '') session.head = await knownHead(session, parseHead(values['use'] as string), signal);
+  if (values['use'] !== '') session.head = await knownHead(session, parseHead(values['use']), signal);
   if (!isInteractive)
-    return runAll(
-      session,
-      texts.length > 0 ? givenStatements(texts) : pipedStatements(io.stdin),
-      values['e'] as boolean,
-      signal,
-    );
-  if (values['q'] !== true) await io.write(Buffer.from(`${lake.title} (.help lists commands, Ctrl-D ends)\n`));
-  const history = new History(historyFile(values['history'] as string, process.env, homedir()));
+    return runAll(session, texts.length > 0 ? givenStatements(texts) : pipedStatements(io.stdin), values['e'], signal);
+  if (!values['q']) await io.write(Buffer.from(`${lake.title} (.help lists commands, Ctrl-D ends)\n`));
+  const history = new History(historyFile(values['history'], process.env, homedir()));
   await runTerminal({ session, history, progress, terminal, signal });
   return 0;
 };
