@@ -9,7 +9,7 @@ import type { Id, Identity, Pool } from '../lake/lake.types.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { parseSupValues } from '../vectors/sup/parse.ts';
 import { quoteText } from '../vectors/type.ts';
-import type { Data, Value } from '../vectors/value.ts';
+import { type Data, type Value, itemsData } from '../vectors/value.ts';
 import type { WorkerPool } from '../workers/pool.types.ts';
 
 /** Fields of an identity, and names in the path of each. */
@@ -90,7 +90,7 @@ export class IdentityChecks {
     const sample: Value[] = [];
     for (const { type, data } of parseSupValues(Buffer.concat(parts).toString('utf8'))) {
       assert(type.kind === 'record');
-      if (type.fields[0].name === 'double') sums = data as readonly Data[];
+      if (type.fields[0].name === 'double') sums = itemsData(data);
       else sample.push({ type, data });
     }
     const [double, records] = sums.map((sum) => Number(sum ?? 0));

@@ -34,7 +34,7 @@ import type { ChangeRowsOp, MergeRowsOp, QueryNode, SqlExplain, SqlQuery } from 
 import { parse } from './parse/parser.ts';
 import { planText } from './plan/text.ts';
 import { literal } from './plan/walk.ts';
-import { type Value, stringValue } from '../vectors/value.ts';
+import { stringValue, itemsData } from '../vectors/value.ts';
 import { prunerOf } from './rules/predicate-pushdown.ts';
 import { applyRules, rules, type RuleName } from './rules/rules.ts';
 import { definiteRecord } from './types/of.ts';
@@ -359,7 +359,7 @@ export const compileMerge = async (
 const valuesOf = (row: PlanExpr | undefined): readonly PlanExpr[] | undefined => {
   if (row?.kind === 'record') return row.elements.flatMap((e) => (e.kind === 'field' ? [e.value] : []));
   if (row?.kind !== 'literal' || row.value.type.kind !== 'record') return undefined;
-  const data = row.value.data as readonly Value['data'][];
+  const data = itemsData(row.value.data);
   return row.value.type.fields.map(({ type }, i) => literal({ type, data: data[i] }));
 };
 /** Assignments that stand alone: the text of an update. */

@@ -7,7 +7,7 @@ import { Uint32List, Uint8List } from './lists.ts';
 import { newFloats, newSigned, newUnsigned } from './short-arrays.ts';
 import { charge, checkStop, checkStopAt } from './stop.ts';
 import { type EnumType, type PrimitiveType, type Type, primitiveIds } from './type.ts';
-import type { Data } from './value.ts';
+import { type Data, numberData, numericData, typeData } from './value.ts';
 import type { FlatVector, NumberArray } from './vector.ts';
 
 /** Texts of so many characters are charged one by one. */
@@ -31,7 +31,7 @@ export class NumberBuilder implements Part {
     this.type = type;
   }
   append(data: Data): void {
-    this.push(data as number | bigint);
+    this.push(numericData(data));
   }
   push(x: number | bigint): void {
     if (this.length === this.values.length) this.double();
@@ -216,7 +216,7 @@ class TypeBuilder implements Part {
     return this.codes.length;
   }
   append(data: Data): void {
-    const type = data as Type;
+    const type = typeData(data);
     let code = this.table.get(type);
     if (code === undefined) this.table.set(type, (code = this.table.size));
     this.codes.push(code);
@@ -241,7 +241,7 @@ export class EnumBuilder implements Part {
     return this.codes.length;
   }
   append(data: Data): void {
-    this.codes.push(data as number);
+    this.codes.push(numberData(data));
   }
   clear(): void {
     this.codes.length = 0;

@@ -23,7 +23,7 @@ import {
   memberOf,
   types,
 } from './type.ts';
-import { type Data, type Value, zeroData } from './value.ts';
+import { type Data, type Value, zeroData, entriesData, fieldsData, itemsData, memberData } from './value.ts';
 import { type Field, type FlatVector, type Vector, emptyVector, noRows } from './vector.ts';
 
 /** What an empty builder takes, about: values of types within types need very many. */
@@ -45,7 +45,7 @@ class ListBuilder implements Part {
     return this.offsets.length - 1;
   }
   append(data: Data): void {
-    for (const d of data as readonly Data[]) {
+    for (const d of itemsData(data)) {
       checkStopAt(this.items.length);
       this.items.appendData(this.type.element, d);
     }
@@ -85,7 +85,7 @@ class MapBuilder implements Part {
     return this.offsets.length - 1;
   }
   append(data: Data): void {
-    for (const [k, v] of data as readonly (readonly [Data, Data])[]) {
+    for (const [k, v] of entriesData(data)) {
       this.keys.appendData(this.type.key, k);
       this.values.appendData(this.type.value, v);
     }
@@ -122,7 +122,7 @@ class UnionBuilder implements Part {
     return this.tags.length;
   }
   append(data: Data): void {
-    const value = data as Value;
+    const value = memberData(data);
     this.begin(memberOf(this.type, value.type)).appendData(value.type, value.data);
   }
   begin(tag: number): Builder {
@@ -280,7 +280,7 @@ export class Builder {
     this.mark(tag, part.length);
     switch (type.kind) {
       case 'record':
-        (part as RecordBuilder).appendRecord(type.fields, data as readonly (Data | undefined)[]);
+        (part as RecordBuilder).appendRecord(type.fields, fieldsData(data));
         return;
       case 'error':
       case 'named':

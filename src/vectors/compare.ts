@@ -1,7 +1,18 @@
 /** Order and equality of values (reference/formats/model.md section 7). */
 import { checkStopAt } from './stop.ts';
 import { type Type, types, compareText, compareTypes, isNumeric, isFloat } from './type.ts';
-import { type Data, type Value, compareBytes, encodeUntagged, isMissing } from './value.ts';
+import {
+  type Data,
+  type Value,
+  compareBytes,
+  encodeUntagged,
+  isMissing,
+  bytesData,
+  itemsData,
+  numericData,
+  stringData,
+  typeData,
+} from './value.ts';
 import { nearValue } from './decimal.ts';
 
 /**
@@ -15,8 +26,7 @@ export const compareValues = (left: Value, right: Value, nullsMax = true): numbe
   const aNull = a.type === types.null || isMissing(a);
   const bNull = b.type === types.null || isMissing(b);
   if (aNull || bNull) return aNull && bNull ? 0 : aNull === nullsMax ? 1 : -1;
-  if (isNumeric(a.type) && isNumeric(b.type))
-    return compareNumbers(a.data as number | bigint, b.data as number | bigint);
+  if (isNumeric(a.type) && isNumeric(b.type)) return compareNumbers(numericData(a.data), numericData(b.data));
   if (a.type !== b.type) return compareListsOfUnlikeTypes(a, b, nullsMax) ?? compareTypes(a.type, b.type);
   return compareSameType(a.type, a.data, b.data, nullsMax);
 };
@@ -33,20 +43,20 @@ const compareSameType = (type: Type, a: Data, b: Data, nullsMax: boolean): numbe
       case 'bool':
         return Number(a) - Number(b);
       case 'string':
-        return compareText(a as string, b as string);
+        return compareText(stringData(a), stringData(b));
       case 'bytes':
-        return compareBytes(a as Uint8Array, b as Uint8Array);
+        return compareBytes(bytesData(a), bytesData(b));
       case 'ip':
-        return (a as Uint8Array).length - (b as Uint8Array).length || compareBytes(a as Uint8Array, b as Uint8Array);
+        return bytesData(a).length - bytesData(b).length || compareBytes(bytesData(a), bytesData(b));
       case 'type':
-        return compareTypes(a as Type, b as Type);
+        return compareTypes(typeData(a), typeData(b));
       default:
         return compareBytes(encodeUntagged(type, a), encodeUntagged(type, b));
     }
   }
   if (type.kind === 'array' || type.kind === 'set') {
-    const x = a as readonly Data[];
-    const y = b as readonly Data[];
+    const x = itemsData(a);
+    const y = itemsData(b);
     for (let i = 0; i < Math.min(x.length, y.length); i++) {
       checkStopAt(i);
       const c = compareValues({ type: type.element, data: x[i]! }, { type: type.element, data: y[i]! }, nullsMax);

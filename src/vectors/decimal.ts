@@ -10,7 +10,7 @@
  */
 import { someForm } from './forms.ts';
 import { type Type, isFloat, isInteger, namedType, types } from './type.ts';
-import type { Data, Value } from './value.ts';
+import { type Data, type Value, memberData, numberData, numericData, stringData } from './value.ts';
 import { type Vector, dataAt, dynamic, numbers } from './vector.ts';
 import { BytesBuilder } from './builder-leaves.ts';
 
@@ -49,16 +49,16 @@ export const exactOfFloat = (x: number): Exact | undefined => {
 };
 /** Of numbers but times and durations, and of long decimals; undefined for all else. */
 export const exactOf = (v: Value): Exact | undefined => {
-  if (isLongDecimal(v.type)) return exactOfText(v.data as string);
+  if (isLongDecimal(v.type)) return exactOfText(stringData(v.data));
   const { type, data } = v.type.kind === 'primitive' ? v : inner(v);
-  if (isLongDecimal(type)) return exactOfText(data as string);
+  if (isLongDecimal(type)) return exactOfText(stringData(data));
   return exactOfNumber(type, data);
 };
 /** The same for comparisons: there a float beyond the whole numbers that floats can count is the one that it is. */
 export const comparedOf = (v: Value): Exact | undefined => {
   const { type, data } = inner(v);
-  return isFloat(type) && Number.isFinite(data) && Math.abs(data as number) > wholeMax
-    ? { units: BigInt(data as number), scale: 0 }
+  return isFloat(type) && Number.isFinite(data) && Math.abs(numberData(data)) > wholeMax
+    ? { units: BigInt(numericData(data)), scale: 0 }
     : exactOf(v);
 };
 const inner = (v: Value): Value => {
@@ -66,7 +66,7 @@ const inner = (v: Value): Value => {
   for (;;) {
     if (isLongDecimal(type)) return { type, data };
     if (type.kind === 'named') type = type.inner;
-    else if (type.kind === 'union') ({ type, data } = data as Value);
+    else if (type.kind === 'union') ({ type, data } = memberData(data));
     else return { type, data };
   }
 };
@@ -192,7 +192,7 @@ export const knownValue = (v: Value): Value => inner(v);
 export const nearValue = (v: Value): Value => {
   const of = inner(v);
   if (!isLongDecimal(of.type)) return of;
-  return exactOfText(of.data as string)
+  return exactOfText(stringData(of.data))
     ? { type: types.float64, data: Number(of.data) }
     : { type: types.string, data: of.data };
 };
@@ -230,7 +230,7 @@ export const unitsOf = (v: Vector): Vector | undefined => {
 };
 /** The same of the rows under the name. */
 export const unitsOfLong = (v: Vector & { readonly form: 'named' }): Vector | undefined =>
-  unitsOfAll(Array.from({ length: v.length }, (_, i) => exactOfText(dataAt(v.inner, i) as string)));
+  unitsOfAll(Array.from({ length: v.length }, (_, i) => exactOfText(stringData(dataAt(v.inner, i)))));
 const unitsOfAll = (list: readonly (Exact | undefined)[]): Vector | undefined => {
   if (list.includes(undefined)) return undefined;
   const all = list.map((exact) => unitsAt(exact!, 0));

@@ -5,7 +5,7 @@
  */
 import { chargeText } from './stop.ts';
 import { type Type, bitsOf, isUnsigned, types } from './type.ts';
-import { type Data, integer, toFloat16 } from './value.ts';
+import { type Data, integer, toFloat16, bytesData, numberData, numericData } from './value.ts';
 
 /** The least int64. */
 export const int64Min = -(1n << 63n);
@@ -442,20 +442,20 @@ export const bytesText = (bytes: Uint8Array): string => {
 export const primitiveText = (type: Type, data: Data): string => {
   switch (type) {
     case types.float64:
-      return floatText(data as number);
+      return floatText(numberData(data));
     case types.float32:
     case types.float16:
-      return floatText(data as number, 32);
+      return floatText(numberData(data), 32);
     case types.duration:
-      return durationText(data as number | bigint);
+      return durationText(numericData(data));
     case types.time:
-      return timeText(data as number | bigint);
+      return timeText(numericData(data));
     case types.ip:
-      return ipText(data as Uint8Array);
+      return ipText(bytesData(data));
     case types.net:
-      return netText(data as Uint8Array);
+      return netText(bytesData(data));
     case types.bytes:
-      return bytesText(data as Uint8Array);
+      return bytesText(bytesData(data));
     default:
       return String(data);
   }

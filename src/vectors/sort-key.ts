@@ -9,7 +9,18 @@
  */
 import { textToBytes } from './texts/codec.ts';
 import { type Type, types, isNumeric, underType } from './type.ts';
-import { type Data, type Value, ByteWriter, encodeUntagged, isMissing } from './value.ts';
+import {
+  type Data,
+  type Value,
+  ByteWriter,
+  encodeUntagged,
+  isMissing,
+  bytesData,
+  itemsData,
+  numericData,
+  stringData,
+  typeData,
+} from './value.ts';
 import { nearValue } from './decimal.ts';
 
 const nullClass = 0xff;
@@ -42,7 +53,7 @@ export const keyClass = (key: Uint8Array): number => key[0]!;
 export const writeKey = (out: ByteWriter, value: Value): void => {
   const { type, data } = nearValue(value);
   if (type === types.null || isMissing({ type, data })) return out.byte(nullClass);
-  if (isNumeric(type)) return writeNumber(out, data as number | bigint);
+  if (isNumeric(type)) return writeNumber(out, numericData(data));
   if (type.kind === 'primitive') {
     // Wire ids from bool on are below the class of complex types.
     out.byte(type.id);
@@ -51,7 +62,7 @@ export const writeKey = (out: ByteWriter, value: Value): void => {
   out.byte(complexClass);
   writeTypeOrder(out, type);
   if (type.kind === 'array' || type.kind === 'set') {
-    for (const d of data as readonly Data[]) {
+    for (const d of itemsData(data)) {
       out.byte(1);
       writeKey(out, { type: type.element, data: d });
     }
@@ -98,14 +109,14 @@ const writePrimitive = (out: ByteWriter, type: Type, data: Data): void => {
     case types.bool:
       return out.byte(data ? 1 : 0);
     case types.string:
-      return writeEscaped(out, textToBytes(data as string));
+      return writeEscaped(out, textToBytes(stringData(data)));
     case types.bytes:
-      return writeEscaped(out, data as Uint8Array);
+      return writeEscaped(out, bytesData(data));
     case types.ip:
-      out.byte((data as Uint8Array).length);
-      return out.raw(data as Uint8Array);
+      out.byte(bytesData(data).length);
+      return out.raw(bytesData(data));
     case types.type:
-      return writeTypeOrder(out, data as Type);
+      return writeTypeOrder(out, typeData(data));
     default:
       return writeEscaped(out, encodeUntagged(type, data));
   }

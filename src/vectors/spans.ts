@@ -9,7 +9,7 @@
  */
 import { fitsInt64 } from './literal.ts';
 import { namedType, recordType, types } from './type.ts';
-import { type Value, integer } from './value.ts';
+import { type Value, integer, bytesData, numericData } from './value.ts';
 
 /** Months and days have no length of their own: they are apart from the rest. */
 export interface TimeSpan {
@@ -38,13 +38,17 @@ const intervalBytes = 12;
  */
 export const spanOf = ({ type, data }: Value): TimeSpan | undefined => {
   if (type === types.duration)
-    return { months: 0, days: Number(BigInt(data as Nanos) / nanosOfDay), nanos: BigInt(data as Nanos) % nanosOfDay };
+    return {
+      months: 0,
+      days: Number(BigInt(numericData(data)) / nanosOfDay),
+      nanos: BigInt(numericData(data)) % nanosOfDay,
+    };
   if (type === spanRecord || type === spanType) {
     const [months, days, nanos] = data as readonly [number, number, Nanos];
     return { months, days, nanos: BigInt(nanos) };
   }
-  if (type !== types.bytes || (data as Uint8Array).length !== intervalBytes) return undefined;
-  const bytes = data as Uint8Array;
+  if (type !== types.bytes || bytesData(data).length !== intervalBytes) return undefined;
+  const bytes = bytesData(data);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return {
     months: view.getInt32(0, true),

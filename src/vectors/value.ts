@@ -45,6 +45,68 @@ export interface Value {
   readonly data: Data;
 }
 
+// The data of a value by the kind of its type, for code that has looked at the type. Data of another kind is a fault of
+// the program, not of who asks: it is a TypeError here, before it is an answer.
+
+/** Of a string. */
+export const stringData = (data: Data | undefined): string => {
+  if (typeof data !== 'string') throw mismatch('string', data);
+  return data;
+};
+/** Of a float, the symbol of an enum, or an integer that is known to be a safe one. */
+export const numberData = (data: Data | undefined): number => {
+  if (typeof data !== 'number') throw mismatch('number', data);
+  return data;
+};
+/** Of an integer beyond 2^53 - 1. */
+export const bigintData = (data: Data | undefined): bigint => {
+  if (typeof data !== 'bigint') throw mismatch('bigint', data);
+  return data;
+};
+/** Of an integer, a duration, a time or a float. */
+export const numericData = (data: Data | undefined): number | bigint => {
+  if (typeof data !== 'number' && typeof data !== 'bigint') throw mismatch('number', data);
+  return data;
+};
+/** Of a bool. */
+export const boolData = (data: Data | undefined): boolean => {
+  if (typeof data !== 'boolean') throw mismatch('bool', data);
+  return data;
+};
+/** Of bytes, an ip or a net. */
+export const bytesData = (data: Data | undefined): Uint8Array => {
+  if (!(data instanceof Uint8Array)) throw mismatch('bytes', data);
+  return data;
+};
+/** The elements of an array or a set. */
+export const itemsData = (data: Data | undefined): readonly Data[] => {
+  if (!Array.isArray(data)) throw mismatch('list', data);
+  return data;
+};
+/** One entry a field of a record; undefined: an optional field that is absent. */
+export const fieldsData = (data: Data | undefined): readonly (Data | undefined)[] => {
+  if (!Array.isArray(data)) throw mismatch('record', data);
+  return data;
+};
+/** Keys with their values, of a map. */
+export const entriesData = (data: Data | undefined): readonly (readonly [Data, Data])[] => {
+  if (!Array.isArray(data)) throw mismatch('map', data);
+  return data;
+};
+/** The member of a union, with its type. */
+export const memberData = (data: Data | undefined): Value => {
+  if (typeof data !== 'object' || data === null || !('data' in data)) throw mismatch('member of a union', data);
+  return data;
+};
+/** Of a type that is a value. */
+export const typeData = (data: Data | undefined): Type => {
+  if (typeof data !== 'object' || data === null || !('kind' in data)) throw mismatch('type', data);
+  return data;
+};
+
+const mismatch = (wanted: string, data: Data | undefined): TypeError =>
+  new TypeError(`data of a value: ${Array.isArray(data) ? 'a list' : typeof data}, wanted that of a ${wanted}`);
+
 /** The canonical data of an integer: number if it is safe, bigint beyond. */
 export const integer = (x: bigint | number): number | bigint => {
   if (typeof x === 'number') return Number.isSafeInteger(x) ? (x === 0 ? 0 : x) : BigInt(x);
@@ -151,11 +213,11 @@ export const canonicalMap = (key: Type, entries: readonly (readonly [Data, Data]
   );
 
 /** The value in a union, with its name if it has one. */
-export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
+export const underUnion = (v: Value): Value => (v.type.kind === 'union' ? memberData(v.data) : v);
 /** The same through unions within unions, as lists of several nullable types have them. */
 export const underUnions = (v: Value): Value => {
   let under = v;
-  while (under.type.kind === 'union') under = under.data as Value;
+  while (under.type.kind === 'union') under = memberData(under.data);
   return under;
 };
 /** Removes names and unions: the value that operators and most functions act on. */
@@ -163,7 +225,7 @@ export const underValue = (v: Value): Value => {
   let { type, data } = v;
   for (;;) {
     if (type.kind === 'named') type = type.inner;
-    else if (type.kind === 'union') ({ type, data } = data as Value);
+    else if (type.kind === 'union') ({ type, data } = memberData(data));
     else return { type, data };
   }
 };
@@ -353,31 +415,31 @@ export const writeBody = (out: ByteWriter, type: Type, data: Data): void => {
     case 'primitive':
       return writePrimitive(out, type.name, data);
     case 'enum':
-      return writeUnsigned(out, BigInt(data as number));
+      return writeUnsigned(out, BigInt(numericData(data)));
     case 'error':
     case 'named':
       return writeBody(out, type.inner, data);
     case 'array':
     case 'set':
-      (data as readonly Data[]).forEach((d, i) => {
+      itemsData(data).forEach((d, i) => {
         checkStopAt(i);
         writeTagged(out, type.element, d);
       });
       return;
     case 'map':
-      for (const [k, v] of data as readonly (readonly [Data, Data])[]) {
+      for (const [k, v] of entriesData(data)) {
         writeTagged(out, type.key, k);
         writeTagged(out, type.value, v);
       }
       return;
     case 'union': {
-      const member = data as Value;
+      const member = memberData(data);
       const index = type.members.indexOf(member.type);
       writeTagged(out, types.uint64, index);
       return writeTagged(out, member.type, member.data);
     }
     case 'record':
-      return writeRecord(out, type.fields, data as readonly (Data | undefined)[]);
+      return writeRecord(out, type.fields, fieldsData(data));
   }
 };
 
@@ -413,35 +475,35 @@ const writePrimitive = (out: ByteWriter, name: keyof typeof primitiveIds, data: 
     case 'uint16':
     case 'uint32':
     case 'uint64':
-      return writeUnsigned(out, BigInt.asUintN(64, BigInt(data as number | bigint)));
+      return writeUnsigned(out, BigInt.asUintN(64, BigInt(numericData(data))));
     case 'int8':
     case 'int16':
     case 'int32':
     case 'int64':
     case 'duration':
     case 'time':
-      return writeSigned(out, BigInt(data as number | bigint));
+      return writeSigned(out, BigInt(numericData(data)));
     case 'float16':
-      scratch.setUint16(0, float16Bits(data as number), true);
+      scratch.setUint16(0, float16Bits(numberData(data)), true);
       return out.raw(scratchBytes.subarray(0, 2));
     case 'float32':
-      scratch.setFloat32(0, data as number, true);
+      scratch.setFloat32(0, numberData(data), true);
       return out.raw(scratchBytes.subarray(0, 4));
     case 'float64':
       // The reference's NaN has its lowest bit set, and the bytes decide the order in sets.
       if (Number.isNaN(data)) scratch.setBigUint64(0, 0x7ff8_0000_0000_0001n, true);
-      else scratch.setFloat64(0, data as number, true);
+      else scratch.setFloat64(0, numberData(data), true);
       return out.raw(scratchBytes.subarray(0, 8));
     case 'bool':
       return out.byte(data ? 1 : 0);
     case 'string':
-      return out.raw(textToBytes(data as string));
+      return out.raw(textToBytes(stringData(data)));
     case 'bytes':
     case 'ip':
     case 'net':
-      return out.raw(data as Uint8Array);
+      return out.raw(bytesData(data));
     case 'type':
-      return writeTypeValue(out, data as Type, new Set());
+      return writeTypeValue(out, typeData(data), new Set());
     case 'null':
       return;
   }

@@ -15,7 +15,7 @@ import { base62, parseId, zeroId } from '../../lake/ksuid.ts';
 import type { Id } from '../../lake/lake.types.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import type { Type } from '../../vectors/type.ts';
-import type { Data, Value } from '../../vectors/value.ts';
+import { type Value, fieldsData, itemsData, memberData } from '../../vectors/value.ts';
 import { valueAt } from '../../vectors/vector.ts';
 
 /** A pool as it is now. */
@@ -225,16 +225,16 @@ const plain = ({ type, data }: Value): unknown => {
     case 'error':
       return plain({ type: type.inner, data });
     case 'union':
-      return plain(data as Value);
+      return plain(memberData(data));
     case 'record':
       return Object.fromEntries(
         type.fields.flatMap((field, i) => {
-          const inner = (data as readonly (Data | undefined)[])[i];
+          const inner = fieldsData(data)[i];
           return inner === undefined ? [] : [[field.name, plain({ type: field.type, data: inner })]];
         }),
       );
     case 'array':
-      return (data as readonly Data[]).map((one) => plain({ type: type.element, data: one }));
+      return itemsData(data).map((one) => plain({ type: type.element, data: one }));
     default:
       return data;
   }
@@ -243,7 +243,7 @@ const fieldOf = (value: Value, name: string): Value | undefined => {
   const type: Type = value.type.kind === 'named' ? value.type.inner : value.type;
   if (type.kind !== 'record') return undefined;
   const at = type.fields.findIndex((field) => field.name === name);
-  const data = (value.data as readonly (Data | undefined)[])[at];
+  const data = fieldsData(value.data)[at];
   return data === undefined ? undefined : { type: type.fields[at].type, data };
 };
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');

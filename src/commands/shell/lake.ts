@@ -1,7 +1,7 @@
 /** What a shell asks its questions of: a running service, or a lake that it has opened itself. */
 import type { CompileFault } from '../../query/parse/error.ts';
 import { types } from '../../vectors/type.ts';
-import { underValue } from '../../vectors/value.ts';
+import { underValue, stringData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 
 /** The pool and branch that a query without `from` reads. */
@@ -67,7 +67,7 @@ const textsOf = async (answer: AsyncIterable<Vector>): Promise<readonly string[]
   for await (const batch of answer) {
     for (let i = 0; i < batch.length; i++) {
       const { type, data } = underValue(valueAt(batch, i));
-      if (type === types.string) found.push(data as string);
+      if (type === types.string) found.push(stringData(data));
     }
   }
   return found;

@@ -5,7 +5,7 @@
  */
 import { supText } from '../../vectors/sup/print.ts';
 import { type Type, isNumeric, typeText, types } from '../../vectors/type.ts';
-import { type Data, type Value, underValue } from '../../vectors/value.ts';
+import { type Data, type Value, underValue, fieldsData, stringData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { type Colors, fitted, harmless, textWidth } from './text.ts';
 
@@ -157,7 +157,7 @@ const cellsOf = (value: Value): readonly NamedCell[] => {
   if (type.kind !== 'record' || type.fields.length === 0)
     return [{ name: 'this', type: value.type, cell: cellOf(value.type, value.data) }];
   return type.fields.map((f, i) => {
-    const item = (data as readonly (Data | undefined)[])[i];
+    const item = fieldsData(data)[i];
     return item === undefined
       ? { name: f.name, cell: { text: '', kind: 'text' } }
       : { name: f.name, type: f.type, cell: cellOf(f.type, item) };
@@ -167,7 +167,7 @@ const cellsOf = (value: Value): readonly NamedCell[] => {
 const cellOf = (declared: Type, data: Data): Cell => {
   const { type, data: d } = underValue({ type: declared, data });
   if (type === types.null) return { text: 'null', kind: 'null' };
-  if (type === types.string) return { text: oneLineText(d as string), kind: 'text' };
+  if (type === types.string) return { text: oneLineText(stringData(d)), kind: 'text' };
   if (type.kind === 'error') return { text: oneLineText(supText({ type, data: d })), kind: 'error' };
   if (type.kind === 'enum') return { text: oneLineText(String(d)), kind: 'text' };
   // The types stand above: the values go without.

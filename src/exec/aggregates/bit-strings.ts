@@ -3,7 +3,7 @@ import { LakeError } from '../../errors.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { isInteger, types } from '../../vectors/type.ts';
-import { type Value, isMissing, underValue } from '../../vectors/value.ts';
+import { type Value, isMissing, underValue, numericData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -85,7 +85,7 @@ const sizeOf = ({ low, high }: Bounds): number => {
 /** @throws query-argument for other values */
 const wholeOf = (value: Value, wanted: string): bigint => {
   const { type, data } = value;
-  if (isInteger(type) && type !== types.time && type !== types.duration) return BigInt(data as number | bigint);
+  if (isInteger(type) && type !== types.time && type !== types.duration) return BigInt(numericData(data));
   throw argumentFault(`${wanted} required, got ${supText(value).slice(0, 100)}`);
 };
 const argumentFault = (fault: string): LakeError =>

@@ -5,7 +5,7 @@
 import { LakeError } from '../../errors.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { supText } from '../../vectors/sup/print.ts';
-import { type Data, type Value, nullValue } from '../../vectors/value.ts';
+import { type Value, nullValue, itemsData, memberData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { concat } from '../../vectors/concat.ts';
@@ -28,7 +28,7 @@ export const stateOf = (value: Value): StateValue | undefined => {
   const inner = member({ type: type.inner, data });
   return of.isCompact || inner.type.kind === 'array' ? { typeName: type.name, of, inner } : undefined;
 };
-const member = (v: Value): Value => (v.type.kind === 'union' ? member(v.data as Value) : v);
+const member = (v: Value): Value => (v.type.kind === 'union' ? member(memberData(v.data)) : v);
 
 /** Adds states of one aggregate to groups: `compact` takes states, else the arguments that are in them. */
 export const absorb = (
@@ -44,7 +44,7 @@ export const absorb = (
   const groups: number[] = [];
   states.forEach(({ type, data }, k) => {
     if (type.kind !== 'array') return;
-    for (const item of data as readonly Data[]) {
+    for (const item of itemsData(data)) {
       inner.append(member({ type: type.element, data: item }));
       groups.push(ids[k]);
     }

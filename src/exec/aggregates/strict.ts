@@ -5,7 +5,7 @@
 import { LakeError } from '../../errors.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { type Type, isFloat, isInteger, isNumeric, types } from '../../vectors/type.ts';
-import { isMissing } from '../../vectors/value.ts';
+import { isMissing, stringData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { bitsOfText } from '../expressions/sql/bits.ts';
@@ -101,7 +101,7 @@ export class StrictState implements AggregateState {
       if (part.form === 'null' || isTaken(part)) return;
       for (let i = 0; i < part.length; i++) {
         const value = valueAt(part, i);
-        if (this.of.takes === 'bits' && value.type === types.string && bitsOfText(value.data as string) !== undefined)
+        if (this.of.takes === 'bits' && value.type === types.string && bitsOfText(stringData(value.data)) !== undefined)
           continue;
         if (areSpans(part)) throw new LakeError('query-interval-sum', { aggregate: this.of.name });
         if (!isMissing(value)) this.refuse(supText(value));

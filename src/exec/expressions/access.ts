@@ -22,7 +22,7 @@ import { equalValues } from '../../vectors/compare.ts';
 import { fieldPlace } from '../../vectors/field-places.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
-import { missing, underUnion, underValue } from '../../vectors/value.ts';
+import { missing, underUnion, underValue, stringData } from '../../vectors/value.ts';
 import { apply, type Kernel } from './apply.ts';
 import { castVector } from './cast.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
@@ -122,7 +122,7 @@ export const pathOf = (v: Vector, path: readonly string[]): Vector => path.reduc
 export const indexVector = (of: Vector, at: Vector, base: 0 | 1, length: number): Vector => {
   if (at.form === 'constant') {
     const key = underValue(valueAt(at.inner, 0));
-    if (key.type === types.string && isRecordOnly(of)) return fieldOf(of, key.data as string);
+    if (key.type === types.string && isRecordOnly(of)) return fieldOf(of, stringData(key.data));
   }
   return apply([of, at], length, base === 0 ? indexFromZero : indexFromOne, 'whole');
 };

@@ -9,7 +9,7 @@ import {
   typeText,
   types,
 } from '../../vectors/type.ts';
-import { type Data, integer } from '../../vectors/value.ts';
+import { type Data, integer, bytesData } from '../../vectors/value.ts';
 import {
   castFloatText,
   durationText,
@@ -296,6 +296,6 @@ const bytesToText = (v: BytesVector): Vector => {
   }
   const out = new BytesBuilder(types.string);
   for (let i = 0; i < v.length; i++)
-    out.text(v.type === types.ip ? ipText(dataAt(v, i) as Uint8Array) : netText(dataAt(v, i) as Uint8Array));
+    out.text(v.type === types.ip ? ipText(bytesData(dataAt(v, i))) : netText(bytesData(dataAt(v, i))));
   return out.finish();
 };

@@ -20,7 +20,7 @@ import {
   underType,
 } from '../../vectors/type.ts';
 import { fieldPlace } from '../../vectors/field-places.ts';
-import { underValue, zeroData } from '../../vectors/value.ts';
+import { underValue, zeroData, stringData, typeData } from '../../vectors/value.ts';
 import {
   type BytesVector,
   type Field,
@@ -196,7 +196,7 @@ const castEnum = (v: FlatVector, type: EnumType): Vector => {
   const codes = new Uint32Array(v.length);
   const bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) {
-    const code = index.get(dataAt(v, i) as string);
+    const code = index.get(stringData(dataAt(v, i)));
     if (code === undefined) bad[i] = 1;
     else codes[i] = code;
   }
@@ -361,8 +361,9 @@ const castToTarget = (v: Vector, target: Vector, names: Map<string, Type>): Vect
     else if (t.form === 'dynamic') t = flatten(take(t.parts[t.tags[0]], t.slots.subarray(0, 1)));
     else break;
   }
-  if (t.form === 'type') return castVector(v, dataAt(t, 0) as Type);
-  if (t.form === 'bytes' && t.type === types.string) return castToName(v, dataAt(t as BytesVector, 0) as string, names);
+  if (t.form === 'type') return castVector(v, typeData(dataAt(t, 0)));
+  if (t.form === 'bytes' && t.type === types.string)
+    return castToName(v, stringData(dataAt(t as BytesVector, 0)), names);
   const wrong = constant(wrapErrors(notTarget, target.form === 'constant' ? target.inner : target), 1);
   return lift(v, (flat) => (flat.form === 'error' ? flat : { ...wrong, length: flat.length }));
 };

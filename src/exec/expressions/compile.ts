@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
 import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { typesOf } from '../../vectors/fuse.ts';
-import type { Value } from '../../vectors/value.ts';
+import { type Value, stringData, typeData } from '../../vectors/value.ts';
 import { type Vector, bools, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
 import { constantOf, vectorOf } from '../../vectors/builder.ts';
 import { intValue, stringValue, underValue } from '../../vectors/value.ts';
@@ -88,7 +88,7 @@ const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionCon
 
 const compilers: Compilers = {
   literal: ({ value }, { names }) => {
-    if (value.type === types.type) bindType(value.data as Type, names);
+    if (value.type === types.type) bindType(typeData(value.data), names);
     const inner = vectorOf([value]);
     return (batch) => constant(inner, batch.length);
   },
@@ -101,7 +101,7 @@ const compilers: Compilers = {
   },
   index: ({ of, at, base, byName, sql }, context) => {
     if (byName && at.kind === 'literal')
-      return compile({ kind: 'field', of, name: at.value.data as string, ...(sql && { sql }) }, context);
+      return compile({ kind: 'field', of, name: stringData(at.value.data), ...(sql && { sql }) }, context);
     const left = plainIf(sql, compile(of, context));
     const right = plainIf(sql, compile(at, context));
     return sql

@@ -2,7 +2,7 @@
 import { mayHaveLongDecimals, mayHoldLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { isNumeric, types } from '../../vectors/type.ts';
-import { type Value, underValue } from '../../vectors/value.ts';
+import { type Value, underValue, fieldsData, itemsData, stringData } from '../../vectors/value.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { type Vector, bools, constant, noRows, nulls, take, valueAt } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
@@ -115,7 +115,7 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
   switch (type.kind) {
     case 'record':
       type.fields.forEach((f, i) => {
-        const d = (data as readonly (Value['data'] | undefined)[])[i];
+        const d = fieldsData(data)[i];
         if (d !== undefined) nodesOf({ type: f.type, data: d }, out);
       });
       break;
@@ -124,7 +124,7 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
       break;
     case 'array':
     case 'set':
-      for (const d of data as readonly Value['data'][]) nodesOf({ type: type.element, data: d }, out);
+      for (const d of itemsData(data)) nodesOf({ type: type.element, data: d }, out);
       break;
     case 'map':
       for (const [k, d] of data as readonly (readonly [Value['data'], Value['data']])[]) {
@@ -140,7 +140,7 @@ const nodesOf = (value: Value, out: Value[]): Value[] => {
 /** The values directly inside of a list. */
 const elementsOf: typeof nodesOf = ({ type, data }) =>
   type.kind === 'array' || type.kind === 'set'
-    ? (data as readonly Value['data'][]).map((d) => underValue({ type: type.element, data: d }))
+    ? itemsData(data).map((d) => underValue({ type: type.element, data: d }))
     : [];
 
 /** Constants of so many nodes are compared one after the other; longer ones through a hash table. */
@@ -183,7 +183,7 @@ const tableOf = (nodes: readonly Value[]): NodeTable => {
   const others: Value[] = [];
   const containers: Value[] = [];
   for (const n of nodes) {
-    if (n.type === types.string) texts.add(n.data as string);
+    if (n.type === types.string) texts.add(stringData(n.data));
     else if (isNumeric(n.type) && typeof n.data === 'number') numbers.add(n.data);
     else (n.type.kind === 'primitive' ? others : containers).push(n);
   }
@@ -229,7 +229,7 @@ const findHashed = (
     const v = valueAt(x, i);
     const hit =
       v.type === types.string
-        ? texts.has(v.data as string)
+        ? texts.has(stringData(v.data))
         : isNumeric(v.type) && typeof v.data === 'number' && (nanEqual || !Number.isNaN(v.data)) && numbers.has(v.data);
     if (hit || (v.type.kind === 'primitive' ? others : containers).some((o) => equalValues(o, v))) codes[i] = found;
   }

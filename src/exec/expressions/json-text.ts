@@ -8,7 +8,7 @@
 import { exactOfText, isLongDecimal, knownValue } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Data, type Value } from '../../vectors/value.ts';
+import { type Data, type Value, stringData } from '../../vectors/value.ts';
 import { sqlFloatText, sqlText } from './sql/texts.ts';
 
 /** A number by its digits. */
@@ -102,7 +102,7 @@ export const jsonText = (v: Json): string => {
 /** A value of the data model as one of JSON. */
 export const jsonOf = (value: Value): Json => {
   const { type, data } = knownValue(value);
-  if (isLongDecimal(type)) return exactOfText(data as string) ? { digits: data as string } : (data as string);
+  if (isLongDecimal(type)) return exactOfText(stringData(data)) ? { digits: stringData(data) } : stringData(data);
   if (data === null) return null;
   if (type.kind === 'array' || type.kind === 'set')
     return (data as readonly Data[]).map((x) => jsonOf({ type: type.element, data: x }));

@@ -1,7 +1,7 @@
 /** Search terms: text, patterns and values anywhere inside of a row (reference/language/grammar.md section 8). */
 import { textToBytes } from '../../vectors/texts/codec.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
-import { type Value, stringValue } from '../../vectors/value.ts';
+import { type Value, stringValue, bytesData } from '../../vectors/value.ts';
 import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
@@ -81,7 +81,7 @@ export const searchValue = (v: Vector, value: Value, search: TextSearch): Vector
       visit: (node) => {
         if (node.form === 'bytes' && node.type === types.string) return type === types.net ? undefined : search(node);
         if (node.form === 'bytes' && node.type === types.ip && type === types.net)
-          return addressesIn(node, value.data as Uint8Array);
+          return addressesIn(node, bytesData(value.data));
         if (node.form === 'null' || node.form === 'error') return undefined;
         if (node.form === 'enum') return undefined;
         const codes = truthOf(compareVectors('==', node, { ...wanted, length: node.length } as Vector, node.length));

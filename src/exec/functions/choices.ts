@@ -1,6 +1,6 @@
 /** Values chosen among others: greatest, least, if, ifnull. */
 import { isFloat, isInteger, isUnsigned, typeText, types } from '../../vectors/type.ts';
-import { type Value, integer, nullValue } from '../../vectors/value.ts';
+import { type Value, integer, nullValue, numericData } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { recordOf } from '../expressions/construct.ts';
@@ -18,7 +18,7 @@ const kindOf = (v: Value): string =>
 const widened = (v: Value, args: readonly Value[]): Value => {
   if (!isNumber(v) || args.every((a) => a.type === v.type)) return v;
   if (args.some((a) => isFloat(a.type))) return { type: types.float64, data: Number(v.data) };
-  const x = integer(v.data as number | bigint);
+  const x = integer(numericData(v.data));
   return { type: args.every((a) => isUnsigned(a.type)) || !fitsInt64(x) ? types.uint64 : types.int64, data: x };
 };
 /** The greatest (`sign` 1) or least of the values that are not null. */

@@ -1,6 +1,6 @@
 /** Functions on errors and on what is missing. */
 import { types } from '../../vectors/type.ts';
-import { quiet as quietValue } from '../../vectors/value.ts';
+import { quiet as quietValue, stringData } from '../../vectors/value.ts';
 import { type Vector, bools, dataAt, noRows, nulls } from '../../vectors/vector.ts';
 import { lift } from '../expressions/lift.ts';
 import { combine, overlay, repeat, truth, truthOf, truthOutside } from '../expressions/rows.ts';
@@ -25,7 +25,7 @@ const missingMask = (v: Vector, options: { readonly quiet: boolean }): Uint8Arra
 const innerText = (v: Vector, i: number): string | undefined => {
   switch (v.form) {
     case 'bytes':
-      return v.type === types.string ? (dataAt(v, i) as string) : undefined;
+      return v.type === types.string ? stringData(dataAt(v, i)) : undefined;
     case 'constant':
       return innerText(v.inner, 0);
     case 'dictionary':

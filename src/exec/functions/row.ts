@@ -1,7 +1,7 @@
 /** A row of the function table, and what the families' kernels share. */
 import { checkStop } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, namedType, types } from '../../vectors/type.ts';
-import { type Value, wrappedError } from '../../vectors/value.ts';
+import { type Value, wrappedError, stringData } from '../../vectors/value.ts';
 import { type BytesVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan/plan.ts';
@@ -115,7 +115,7 @@ export const isTime = (v: Vector): boolean => isOf(v, types.time);
 /** Texts of the rows of a string vector, flat or constant. */
 export const texts = (v: Vector): ((i: number) => string) => {
   if (v.form !== 'constant') return (i) => textAt(v as BytesVector, i);
-  const text = dataAt(v.inner, 0) as string;
+  const text = stringData(dataAt(v.inner, 0));
   return () => text;
 };
 /** Data of the rows, flat or constant. */

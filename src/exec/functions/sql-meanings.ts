@@ -8,7 +8,15 @@ import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
-import { type Value, integer, nullValue, recordValue, stringValue } from '../../vectors/value.ts';
+import {
+  type Value,
+  integer,
+  nullValue,
+  recordValue,
+  stringValue,
+  bytesData,
+  stringData,
+} from '../../vectors/value.ts';
 import { type Vector, constant, flatten, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { apply } from '../expressions/apply.ts';
@@ -66,13 +74,13 @@ const joinedBy: Kernel = (args, length) => {
   return joinedElements([list, separator!], length);
 };
 const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
-  if (of.type === types.string) return stringValue(repeated(of.data as string, Number(times), 'repeat'));
+  if (of.type === types.string) return stringValue(repeated(stringData(of.data), Number(times), 'repeat'));
   // A character for each byte: charged and bounded as a text is.
   if (of.type === types.bytes)
     return {
       type: types.bytes,
       data: Buffer.from(
-        repeated(Buffer.from(of.data as Uint8Array).toString('latin1'), Number(times), 'repeat'),
+        repeated(Buffer.from(bytesData(of.data)).toString('latin1'), Number(times), 'repeat'),
         'latin1',
       ),
     };
@@ -132,7 +140,7 @@ const extracted = (
 const namesIn = (group: Value): number | readonly string[] | undefined => {
   if (typeof group.data === 'number') return group.data;
   const names = itemsOf(group)?.values;
-  return names?.every((n) => n.type === types.string) ? names.map((n) => n.data as string) : undefined;
+  return names?.every((n) => n.type === types.string) ? names.map((n) => stringData(n.data)) : undefined;
 };
 const extractedAll = (
   s: string,
@@ -174,14 +182,8 @@ const splitMeaning = (name: string): SqlMeaning => ({
 
 /** Numbers and texts as hexadecimal digits. */
 const hexDigits = (v: Value): string | Refusal => {
-  if (v.type === types.string)
-    return Buffer.from(v.data as string)
-      .toString('hex')
-      .toUpperCase();
-  if (v.type === types.bytes)
-    return Buffer.from(v.data as Uint8Array)
-      .toString('hex')
-      .toUpperCase();
+  if (v.type === types.string) return Buffer.from(stringData(v.data)).toString('hex').toUpperCase();
+  if (v.type === types.bytes) return Buffer.from(bytesData(v.data)).toString('hex').toUpperCase();
   if (typeof v.data === 'number' || typeof v.data === 'bigint')
     return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
   return new Refusal('string, bytes or integer argument required');

@@ -1,6 +1,6 @@
 /** Functions on types of values. */
 import { type Type, types, underType } from '../../vectors/type.ts';
-import { missing, typeValue } from '../../vectors/value.ts';
+import { missing, typeValue, typeData } from '../../vectors/value.ts';
 import {
   type FlatVector,
   type Vector,
@@ -123,7 +123,7 @@ const upcast: Evaluate = ([v, t], length) =>
       if (errors === n) return rows!;
       const cast =
         target!.form === 'constant'
-          ? upcastVector(rows!, dataAt(wanted, 0) as Type)
+          ? upcastVector(rows!, typeData(dataAt(wanted, 0)))
           : upcastEach(rows!, flatten(target!) as TypeVector);
       return errors === 0 ? cast : combine(failed, slots, [cast, rows!]);
     },

@@ -6,7 +6,7 @@
 import { pathOf } from '../../query/plan/walk.ts';
 import type { Aggregate, FieldPath, PlanExpr, PlanOp } from '../../query/plan/plan.ts';
 import { type PrimitiveType, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { integer } from '../../vectors/value.ts';
+import { integer, numericData } from '../../vectors/value.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import type { AggregateState } from '../aggregates/grouping/state.ts';
 import { idsOfOne } from '../aggregates/grouping/parts.ts';
@@ -94,7 +94,7 @@ const shiftedPath = (e: PlanExpr): { readonly path: FieldPath; readonly offset?:
 };
 const wholeOf = (e: PlanExpr): bigint | undefined =>
   e.kind === 'literal' && e.value.type === types.int64 && e.scale === undefined
-    ? BigInt(e.value.data as number | bigint)
+    ? BigInt(numericData(e.value.data))
     : undefined;
 
 /** Sums that wait are safe by far. */

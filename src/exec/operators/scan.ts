@@ -16,6 +16,7 @@ import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
+import { stringData } from '../../vectors/value.ts';
 
 /** Where a scan takes blocks as a whole: set while the aggregate behind it asks for rows. */
 export interface TotalsSink {
@@ -158,7 +159,7 @@ const textsOf = (e: PlanExpr): readonly string[] | undefined => {
       return [e.text];
     case 'call': {
       const pattern = e.arguments[0];
-      const text = pattern?.kind === 'literal' ? (pattern.value.data as string) : '';
+      const text = pattern?.kind === 'literal' ? stringData(pattern.value.data) : '';
       return isPlainText(text) ? [text] : undefined;
     }
     default:

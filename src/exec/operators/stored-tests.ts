@@ -6,7 +6,7 @@
 import { fieldsRead, pathOf } from '../../query/plan/walk.ts';
 import type { CompareOperator, FieldPath, PlanExpr } from '../../query/plan/plan.ts';
 import { type PrimitiveType, isNumeric, types } from '../../vectors/type.ts';
-import { type Value, underValue } from '../../vectors/value.ts';
+import { type Value, underValue, itemsData } from '../../vectors/value.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { numbers, valueAt } from '../../vectors/vector.ts';
 import { alikeForSql, strictness } from '../expressions/sql/compare.ts';
@@ -81,7 +81,7 @@ const storedList = ({ left, right, sql }: Extract<PlanExpr, { kind: 'in' }>): St
 };
 /** What a list or a tuple of few has inside. */
 const elementsOf = ({ type, data }: Value): readonly Value[] => {
-  const elements = data as readonly Value['data'][];
+  const elements = itemsData(data);
   const isList = type.kind === 'array';
   return (!isList && type.kind !== 'record') || elements.length > listMax || elements.includes(undefined as never)
     ? []

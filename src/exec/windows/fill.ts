@@ -6,7 +6,7 @@ import { checkStopAt } from '../../vectors/stop.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
 import { type Type, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../vectors/type.ts';
-import { type Data, type Value, integer, nullValue, underValue } from '../../vectors/value.ts';
+import { type Data, type Value, integer, nullValue, underValue, numericData } from '../../vectors/value.ts';
 import { type NumberArray, type Vector, valueAt } from '../../vectors/vector.ts';
 import { combine } from '../expressions/rows.ts';
 import { kinds, kindsOf } from '../operators/rows/kinds.ts';
@@ -64,7 +64,7 @@ const between = (argument: Vector, low: number, high: number, at: number): Value
     const y = at < 0 || at > 1 ? y0 + (y1 - y0) * at : y0 * (1 - at) + y1 * at;
     return { type: from.type === to.type ? from.type : types.float64, data: y };
   }
-  const [y0, y1] = [BigInt(from.data as number), BigInt(to.data as number)];
+  const [y0, y1] = [BigInt(numericData(from.data)), BigInt(numericData(to.data))];
   const y = Number.isFinite(at * shares) ? along(y0, y1 - y0, at) : undefined;
   return y !== undefined && holds(from.type, y) ? { type: from.type, data: integer(y) as Data } : nullValue;
 };

@@ -7,7 +7,7 @@
  */
 import type { FrameEdge, WindowFrame } from '../../query/plan/plan.ts';
 import { types } from '../../vectors/type.ts';
-import type { Value } from '../../vectors/value.ts';
+import { type Value, numericData } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import { distancesOf, fillCurrent } from './keys.ts';
 import { constantOf } from '../../vectors/builder.ts';
@@ -98,7 +98,7 @@ const fillGroups = (
 
 /** Rows whose key is nowhere (null, NaN) see their peers alone. */
 const fillRange = (out: Uint32Array, segment: Segment, distance: Value, steps: 1 | -1, side: Side): void => {
-  const offset = distance.data as number | bigint;
+  const offset = numericData(distance.data);
   fillCurrent(out, segment, false, side);
   const { partitionStarts } = segment;
   const keys = distancesOf(segment.keys[0], distance.type === types.duration);

@@ -3,7 +3,7 @@ import { LakeError } from '../../errors.ts';
 import { type Type, isInteger, isFloat, types } from '../../vectors/type.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { type TimeSpan, lengthOfSpan, spanOf, spanRecord, spanValue } from '../../vectors/spans.ts';
-import { nullValue, underValue } from '../../vectors/value.ts';
+import { nullValue, underValue, numericData } from '../../vectors/value.ts';
 import { type NumberArray, type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WindowFrame } from '../../query/plan/plan.ts';
 import { movedBy } from '../expressions/sql/spans.ts';
@@ -47,7 +47,7 @@ const offsetAt = (offsets: Vector, row: number, isWhole: boolean): number | bigi
   const { type, data } = value;
   if (!(isInteger(type) || (!isWhole && (isFloat(type) || type === types.duration))) || !(Number(data) >= 0))
     throw new LakeError('window-offset', { value: supText(value) });
-  return data as number | bigint;
+  return numericData(data);
 };
 
 /** Rows whose key is nowhere (null, NaN) see their peers alone. */

@@ -10,7 +10,7 @@ import { knownValue, mayHaveLongDecimals } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { types } from '../../vectors/type.ts';
-import { underValue } from '../../vectors/value.ts';
+import { underValue, stringData } from '../../vectors/value.ts';
 import { type Vector, flatten, nulls, numbers, range, take, valueAt } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { BytesBuilder } from '../../vectors/builder-leaves.ts';
@@ -233,7 +233,7 @@ const textsOver = (input: AggregateInput, argument: Vector, state: TextState): V
   } = input;
   const by = onlyValue(fieldOf(argument, 'by'));
   if (exclude !== 'none' || !by) return undefined;
-  const separator = textToBytes(by.type === types.string ? (by.data as string) : ',');
+  const separator = textToBytes(by.type === types.string ? stringData(by.data) : ',');
   state.update(range(0, length), argument);
   const texts = state.result(length);
   const joined = new Uint8List();

@@ -11,7 +11,7 @@ import { supText } from '../../vectors/sup/print.ts';
 import type { ChunkBuffers } from '../../vectors/texts/chunk-buffers.ts';
 import { checkStop } from '../../vectors/stop.ts';
 import { namedType, types } from '../../vectors/type.ts';
-import { type Data, type Value, recordValue, uvarintSize } from '../../vectors/value.ts';
+import { type Value, recordValue, uvarintSize, itemsData } from '../../vectors/value.ts';
 import { type Vector, slice } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
 import { encodeLz4, encodeLz4Marked } from '../codings/lz4.ts';
@@ -288,7 +288,7 @@ const withProgress = (stats: Value): Value => {
   if (stats.type.kind !== 'record') return stats;
   const fields = stats.type.fields.map((f, i) => ({
     name: f.name,
-    value: { type: f.type, data: (stats.data as readonly Data[])[i] },
+    value: { type: f.type, data: itemsData(stats.data)[i] },
   }));
   const isTime = (f: { readonly value: Value }): boolean => f.value.type === types.time;
   return recordValue([

@@ -1,6 +1,6 @@
 /** Records flattened for formats with plain columns: the leaves of nested records under their names joined by dots. */
 import { type Type, type RecordType, underType } from '../../vectors/type.ts';
-import type { Data, Value } from '../../vectors/value.ts';
+import { type Data, type Value, fieldsData, memberData } from '../../vectors/value.ts';
 import type { RecordVector, Vector } from '../../vectors/vector.ts';
 
 /**
@@ -86,11 +86,7 @@ export const leafValues = (
     const under = underType(f.type);
     const d = data[i];
     if (under.kind !== 'record') return [{ name, type: f.type, data: d }];
-    return leafValues(
-      under,
-      d === undefined ? under.fields.map(() => undefined) : (d as readonly (Data | undefined)[]),
-      name,
-    );
+    return leafValues(under, d === undefined ? under.fields.map(() => undefined) : fieldsData(d), name);
   });
 
 /** The value without outer names and unions, if that is a record. */
@@ -100,7 +96,7 @@ export const asRecord = (
   let { type, data } = value;
   for (;;) {
     if (type.kind === 'named') type = type.inner;
-    else if (type.kind === 'union') ({ type, data } = data as Value);
-    else return type.kind === 'record' ? { type, data: data as readonly (Data | undefined)[] } : undefined;
+    else if (type.kind === 'union') ({ type, data } = memberData(data));
+    else return type.kind === 'record' ? { type, data: fieldsData(data) } : undefined;
   }
 };

@@ -3,7 +3,17 @@
  * objects and back.
  */
 import { type Type, arrayType, namedType, recordType, types } from '../../vectors/type.ts';
-import { type Data, type Value, recordValue } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  recordValue,
+  boolData,
+  bytesData,
+  fieldsData,
+  itemsData,
+  stringData,
+  typeData,
+} from '../../vectors/value.ts';
 import { BytesFault } from '../columns/type-bytes.ts';
 
 /** Bytes in the data section. For blocks of integers `memory` is what they take there, for others `length` is. */
@@ -162,7 +172,7 @@ class Fields {
     const { type, data } = unnamed(value);
     if (type.kind !== 'record') throw malformed('no record');
     type.fields.forEach((f, i) => {
-      const d = (data as readonly (Data | undefined)[])[i];
+      const d = fieldsData(data)[i];
       if (d !== undefined) this.byName.set(f.name, { type: f.type, data: d });
     });
   }
@@ -175,19 +185,17 @@ class Fields {
     return numberOf(this.get(name), name);
   }
   flag(name: string): boolean {
-    return this.plain(name, types.bool) as boolean;
+    return boolData(this.plain(name, types.bool));
   }
   text(name: string): string {
-    return this.plain(name, types.string) as string;
+    return stringData(this.plain(name, types.string));
   }
   type(name: string): Type {
-    return this.plain(name, types.type) as Type;
+    return typeData(this.plain(name, types.type));
   }
   /** The least or largest of byte strings; the reference has null where there are none. */
   bound(name: string): Uint8Array {
-    return unnamed(this.get(name)).type === types.null
-      ? new Uint8Array(0)
-      : (this.plain(name, types.bytes) as Uint8Array);
+    return unnamed(this.get(name)).type === types.null ? new Uint8Array(0) : bytesData(this.plain(name, types.bytes));
   }
   segment(name: string): Segment {
     const r = new Fields(this.get(name));
@@ -201,7 +209,7 @@ class Fields {
   list(name: string): readonly Value[] {
     const { type, data } = unnamed(this.get(name));
     if (type.kind !== 'array') throw malformed(`${name} is no array`);
-    return (data as readonly Data[]).map((d) => ({ type: type.element, data: d }));
+    return itemsData(data).map((d) => ({ type: type.element, data: d }));
   }
   private plain(name: string, type: Type): Data {
     const value = unnamed(this.get(name));
@@ -236,7 +244,7 @@ const ids = (data: readonly number[]): Value => ({ type: arrayType(idType), data
 const segmentData = (s: Segment): Data => [s.offset, s.length, s.memory, s.compression];
 const segment = (s: Segment): Value => ({ type: segmentType, data: segmentData(s) });
 const bytes = (data: Uint8Array): Value => ({ type: types.bytes, data });
-const typeData = (data: Type): Value => ({ type: types.type, data });
+const shownType = (data: Type): Value => ({ type: types.type, data });
 
 /** The metadata record of a descriptor. */
 export const valueOf = (d: Descriptor): Value => {
@@ -252,10 +260,10 @@ const partsOf = (d: Descriptor): Readonly<Record<string, Value>> => {
     case 'Uint':
     case 'Float':
     case 'Primitive':
-      return { Type: typeData(d.type), Location: segment(d.location), Min: d.min, Max: d.max, Count: uint32(d.count) };
+      return { Type: shownType(d.type), Location: segment(d.location), Min: d.min, Max: d.max, Count: uint32(d.count) };
     case 'Bytes':
       return {
-        Type: typeData(d.type),
+        Type: shownType(d.type),
         Bytes: segment(d.bytes),
         Offsets: segment(d.offsets),
         Min: bytes(d.min),

@@ -4,7 +4,7 @@ import { supText } from '../../vectors/sup/print.ts';
 import type { TextOut } from '../../vectors/texts/out.ts';
 import { timePrinter } from '../../vectors/texts/time-out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
-import { type Data, underValue } from '../../vectors/value.ts';
+import { type Data, underValue, bytesData, numberData, stringData } from '../../vectors/value.ts';
 import { type BytesVector, type NumberVector, type Vector, dataAt, typeAt } from '../../vectors/vector.ts';
 import { behindSpaces, isSpaceStart } from './spaces.ts';
 
@@ -63,9 +63,9 @@ export const printCell = (type: Type, data: Data, out: TextOut, delimiter: numbe
 
 const cellText = (type: Type, data: Data): string => {
   const value = underValue({ type, data });
-  if (value.type === types.string) return value.data as string;
-  if (value.type === types.null || (value.type === types.bytes && (value.data as Uint8Array).length === 0)) return '';
-  if (isFloat(value.type)) return plainFloatText(value.data as number, value.type === types.float64 ? 64 : 32);
+  if (value.type === types.string) return stringData(value.data);
+  if (value.type === types.null || (value.type === types.bytes && bytesData(value.data).length === 0)) return '';
+  if (isFloat(value.type)) return plainFloatText(numberData(value.data), value.type === types.float64 ? 64 : 32);
   if (value.type.kind === 'primitive' && value.type !== types.type) return primitiveText(value.type, value.data);
   return supText(value);
 };

@@ -3,7 +3,15 @@ import { primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { TextOut } from '../../vectors/texts/out.ts';
 import { types } from '../../vectors/type.ts';
-import { type Data, type Value, underValue } from '../../vectors/value.ts';
+import {
+  type Value,
+  underValue,
+  bytesData,
+  fieldsData,
+  itemsData,
+  numberData,
+  stringData,
+} from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { chunkBytes, rowChunks } from '../row-chunks.ts';
@@ -25,20 +33,18 @@ const field = (record: Value | undefined, name: string): Value | undefined => {
   const under = record && underValue(record);
   if (under?.type.kind !== 'record') return undefined;
   const k = under.type.fields.findIndex((f) => f.name === name);
-  const data = (under.data as readonly (Data | undefined)[])[k];
+  const data = fieldsData(under.data)[k];
   return k < 0 || data === undefined ? undefined : underValue({ type: under.type.fields[k].type, data });
 };
 const idOf = (record: Value): string | undefined => {
   const id = field(record, 'id');
-  return id?.type === types.bytes && (id.data as Uint8Array).length === 20
-    ? ksuidText(id.data as Uint8Array)
-    : undefined;
+  return id?.type === types.bytes && bytesData(id.data).length === 20 ? ksuidText(bytesData(id.data)) : undefined;
 };
 const textOf = (v: Value | undefined): string | undefined =>
   v?.type === types.string
-    ? (v.data as string)
+    ? stringData(v.data)
     : v?.type.kind === 'enum'
-      ? v.type.symbols[v.data as number]
+      ? v.type.symbols[numberData(v.data)]
       : undefined;
 
 /** `NAME ID key PATH order ORDER`. */
@@ -50,7 +56,7 @@ const pool = (value: Value): string | undefined => {
   const order = textOf(field(layout, 'order'));
   if (id === undefined || name === undefined || order === undefined || keys?.type.kind !== 'array') return undefined;
   const { element } = keys.type;
-  const paths = (keys.data as readonly Data[])
+  const paths = itemsData(keys.data)
     .map((data) => underValue({ type: element, data }).data)
     .map((path) => (Array.isArray(path) ? path.join('.') : String(path)));
   return `${name} ${id} key ${paths.join(',')} order ${order}`;

@@ -20,6 +20,7 @@ import {
   typeAt,
 } from '../../vectors/vector.ts';
 import { numberText, jsonString, jsonText } from './text.ts';
+import { stringData } from '../../vectors/value.ts';
 
 /** What the batches of one answer share. */
 export type JsonContext = WeaveStyle;
@@ -67,7 +68,7 @@ export const jsonRowPrinter = (v: Vector, out: TextOut, c: JsonContext, rows = v
     }
     case 'named':
       return v.name === longDecimalName && floatsOfTexts(v.inner)
-        ? (row) => out.ascii(numberText(dataAt(v.inner, row) as string))
+        ? (row) => out.ascii(numberText(stringData(dataAt(v.inner, row))))
         : jsonRowPrinter(v.inner, out, c, rows);
     case 'dynamic': {
       const parts = v.parts.map((p) => jsonRowPrinter(p, out, c, Math.min(rows, p.length)));

@@ -2,7 +2,17 @@
 import { exactOfText, isLongDecimal } from '../../vectors/decimal.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
-import { type Data, type Value } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  entriesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  numberData,
+  stringData,
+  typeData,
+} from '../../vectors/value.ts';
 import { floatText, jsonFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText, supType } from '../../vectors/sup/print.ts';
 
@@ -20,11 +30,11 @@ export const jsonString = (text: string): string => {
 export const jsonKey = (key: Value): string => {
   let { type } = key;
   while (type.kind === 'named') type = type.inner;
-  if (type === types.string) return key.data as string;
-  if (key.type.kind === 'union') return supText(key.data as Value);
-  if (key.type.kind === 'enum') return key.type.symbols[key.data as number] ?? '';
+  if (type === types.string) return stringData(key.data);
+  if (key.type.kind === 'union') return supText(memberData(key.data));
+  if (key.type.kind === 'enum') return key.type.symbols[numberData(key.data)] ?? '';
   if (isInteger(key.type)) return String(key.data);
-  return isFloat(key.type) ? floatText(key.data as number, key.type === types.float64 ? 64 : 32) : supText(key);
+  return isFloat(key.type) ? floatText(numberData(key.data), key.type === types.float64 ? 64 : 32) : supText(key);
 };
 
 /** The JSON text of a value; `indent` blanks per level, 0 for one line. */
@@ -44,7 +54,7 @@ export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string 
     case 'record':
       return members(
         type.fields.flatMap((f, i) => {
-          const d = (data as readonly (Data | undefined)[])[i];
+          const d = fieldsData(data)[i];
           return d === undefined ? [] : [[f.name, inner(f.type, d)] as const];
         }),
       );
@@ -53,7 +63,7 @@ export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string 
       return wrapped(
         '[',
         ']',
-        (data as readonly Data[]).map((d, i) => {
+        itemsData(data).map((d, i) => {
           checkStopAt(i);
           return inner(type.element, d);
         }),
@@ -62,19 +72,17 @@ export const jsonText = (type: Type, data: Data, indent = 0, level = 0): string 
       );
     case 'map':
       return members(
-        (data as readonly (readonly [Data, Data])[]).map(
-          ([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const,
-        ),
+        entriesData(data).map(([k, v]) => [jsonKey({ type: type.key, data: k }), inner(type.value, v)] as const),
       );
     case 'union':
-      return jsonText((data as Value).type, (data as Value).data, indent, level);
+      return jsonText(memberData(data).type, memberData(data).data, indent, level);
     case 'enum':
-      return jsonString(type.symbols[data as number] ?? '');
+      return jsonString(type.symbols[numberData(data)] ?? '');
     case 'error':
       return members([['error', inner(type.inner, data)]]);
     case 'named':
-      return isLongDecimal(type) && exactOfText(data as string)
-        ? numberText(data as string)
+      return isLongDecimal(type) && exactOfText(stringData(data))
+        ? numberText(stringData(data))
         : jsonText(type.inner, data, indent, level);
   }
 };
@@ -84,13 +92,13 @@ export const numberText = (text: string): string => text.replace(/^\+?(-?)0+(?=\
 const primitiveJson = (type: Type, data: Data): string => {
   switch (type) {
     case types.string:
-      return jsonString(data as string);
+      return jsonString(stringData(data));
     case types.float64:
     case types.float32:
     case types.float16:
-      return jsonFloatText(data as number);
+      return jsonFloatText(numberData(data));
     case types.type:
-      return jsonString(`<${supType(data as Type)}>`);
+      return jsonString(`<${supType(typeData(data))}>`);
     case types.duration:
     case types.time:
     case types.ip:

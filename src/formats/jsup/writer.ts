@@ -6,7 +6,7 @@
 import { typesOf } from '../../vectors/fuse.ts';
 import { TextOut, bytesOfText } from '../../vectors/texts/out.ts';
 import { type Type, types } from '../../vectors/type.ts';
-import type { Data, Value } from '../../vectors/value.ts';
+import { type Value, fieldsData, numericData, stringData } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ControlMessage, WriteOptions, Writer } from '../format.types.ts';
 import { jsupRowPrinter } from './rows.ts';
@@ -137,14 +137,14 @@ const messageText = ({ type, data }: Value): string => {
   if (type.kind === 'record') {
     return `{${type.fields
       .flatMap((f, i) => {
-        const d = (data as readonly (Data | undefined)[])[i];
+        const d = fieldsData(data)[i];
         return d === undefined ? [] : [`${json(f.name)}:${messageText({ type: f.type, data: d })}`];
       })
       .join(',')}}`;
   }
   if (type === types.time) {
-    const nanos = BigInt(data as number | bigint);
+    const nanos = BigInt(numericData(data));
     return `{"sec":${nanos / 1_000_000_000n},"ns":${nanos % 1_000_000_000n}}`;
   }
-  return type === types.string ? json(data as string) : String(data);
+  return type === types.string ? json(stringData(data)) : String(data);
 };

@@ -7,7 +7,18 @@ import { decimalFloatText, primitiveText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { TextOut } from '../../vectors/texts/out.ts';
 import { type Type, isFloat, types } from '../../vectors/type.ts';
-import { type Data, type Value, isMissing, underValue } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  isMissing,
+  underValue,
+  bytesData,
+  fieldsData,
+  itemsData,
+  numberData,
+  numericData,
+  stringData,
+} from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import { asRecord, leafValues } from '../columns/flat.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
@@ -75,36 +86,36 @@ const cellText = (declared: Type, data: Data, inner = false): string => {
   const { type, data: d } = underValue({ type: declared, data });
   switch (type) {
     case types.string:
-      return escapedText(d as string, inner);
+      return escapedText(stringData(d), inner);
     case types.null:
       return '-';
     case types.bool:
       return d ? 'T' : 'F';
     case types.bytes:
-      return Buffer.from(d as Uint8Array).toString('base64');
+      return Buffer.from(bytesData(d)).toString('base64');
     case types.duration:
-      return secondsText(d as number | bigint);
+      return secondsText(numericData(d));
     case types.time:
-      return inner || declared !== types.time ? secondsText(d as number | bigint) : primitiveText(type, d);
+      return inner || declared !== types.time ? secondsText(numericData(d)) : primitiveText(type, d);
     case types.type:
       return supText({ type, data: d });
   }
   switch (type.kind) {
     case 'primitive':
-      return isFloat(type) ? decimalFloatText(d as number, type === types.float64 ? 64 : 32) : primitiveText(type, d);
+      return isFloat(type) ? decimalFloatText(numberData(d), type === types.float64 ? 64 : 32) : primitiveText(type, d);
     case 'enum':
       return String(d);
     case 'array':
     case 'set': {
-      const items = d as readonly Data[];
+      const items = itemsData(d);
       return items.length === 0 ? '(empty)' : items.map((item) => cellText(type.element, item, true)).join(',');
     }
     case 'record':
-      return leafValues(type, d as readonly (Data | undefined)[])
+      return leafValues(type, fieldsData(d))
         .map((l) => (l.data === undefined ? '-' : cellText(l.type, l.data, true)))
         .join(',');
     case 'error':
-      return type.inner === types.string ? (d as string) : supText({ type, data: d });
+      return type.inner === types.string ? stringData(d) : supText({ type, data: d });
     default:
       return supText({ type, data: d });
   }

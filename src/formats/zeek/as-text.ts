@@ -2,7 +2,16 @@
 import { bytesText } from '../../vectors/literal.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { arrayType, nullable, types, underType } from '../../vectors/type.ts';
-import { type Data, type Value, nullValue, recordValue, stringValue, underValue } from '../../vectors/value.ts';
+import {
+  type Value,
+  nullValue,
+  recordValue,
+  stringValue,
+  underValue,
+  bytesData,
+  fieldsData,
+  itemsData,
+} from '../../vectors/value.ts';
 import { zeekOfType } from './types.ts';
 
 /**
@@ -13,7 +22,7 @@ export const asText = (value: Value): Value => {
   const plain = underValue(value);
   const { type, data } = plain;
   if (type.kind === 'record') {
-    const items = data as readonly (Data | undefined)[];
+    const items = fieldsData(data);
     return recordValue(
       type.fields.flatMap((f, i) =>
         items[i] === undefined ? [] : [{ name: f.name, value: asText({ type: f.type, data: items[i] }) }],
@@ -22,13 +31,12 @@ export const asText = (value: Value): Value => {
   }
   if (zeekOfType(value.type) !== undefined) return value;
   if (type === types.null) return { type: nullable(types.string), data: nullValue };
-  if (type === types.bytes) return stringValue(bytesText(data as Uint8Array));
+  if (type === types.bytes) return stringValue(bytesText(bytesData(data)));
   if (type.kind === 'array' || type.kind === 'set') {
     // Without elements nothing says of what they would be.
-    if (type.element === types.null && (data as readonly Data[]).length === 0)
-      return { type: arrayType(types.string), data };
+    if (type.element === types.null && itemsData(data).length === 0) return { type: arrayType(types.string), data };
     if (underType(type.element) === types.bytes)
-      return { type: arrayType(types.string), data: (data as readonly Data[]).map((d) => bytesText(d as Uint8Array)) };
+      return { type: arrayType(types.string), data: itemsData(data).map((d) => bytesText(bytesData(d))) };
   }
   return stringValue(supText(plain));
 };

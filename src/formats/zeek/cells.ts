@@ -12,7 +12,18 @@ import {
   netText,
 } from '../../vectors/literal.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
-import { type Data, type Value, canonicalSet, integer } from '../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  canonicalSet,
+  integer,
+  bytesData,
+  itemsData,
+  memberData,
+  numberData,
+  numericData,
+  stringData,
+} from '../../vectors/value.ts';
 
 /**
  * What a log's head says stands between the elements of a set or vector, for one without elements, and for what is
@@ -143,32 +154,32 @@ const characterSize = (bytes: Buffer, i: number): number => {
 export const cellText = (type: Type, data: Data, inContainer = false): string => {
   if (type.kind === 'named') return cellText(type.inner, data, inContainer);
   if (type.kind === 'union') {
-    const member = data as Value;
+    const member = memberData(data);
     return cellText(member.type, member.data, inContainer);
   }
   if (type.kind === 'array' || type.kind === 'set') {
-    const items = data as readonly Data[];
+    const items = itemsData(data);
     return items.length === 0 ? '(empty)' : items.map((d) => cellText(type.element, d, true)).join(',');
   }
   switch (type) {
     case types.null:
       return '-';
     case types.string:
-      return escapedText(data as string, inContainer);
+      return escapedText(stringData(data), inContainer);
     case types.bool:
       return data ? 'T' : 'F';
     case types.time:
     case types.duration:
-      return secondsText(data as number | bigint);
+      return secondsText(numericData(data));
     case types.ip:
-      return ipText(data as Uint8Array);
+      return ipText(bytesData(data));
     case types.net:
-      return netText(data as Uint8Array);
+      return netText(bytesData(data));
     case types.float64:
-      return decimalFloatText(data as number);
+      return decimalFloatText(numberData(data));
     case types.float32:
     case types.float16:
-      return decimalFloatText(data as number, 32);
+      return decimalFloatText(numberData(data), 32);
     default:
       return String(data);
   }

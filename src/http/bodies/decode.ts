@@ -4,7 +4,16 @@
  */
 import { LakeError } from '../../errors.ts';
 import { type Type, types } from '../../vectors/type.ts';
-import { type Data, type Value, stringValue, underValue } from '../../vectors/value.ts';
+import {
+  type Value,
+  stringValue,
+  underValue,
+  bytesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  stringData,
+} from '../../vectors/value.ts';
 import { parseSup } from '../../vectors/sup/parse.ts';
 import { supText, supType } from '../../vectors/sup/print.ts';
 import { firstInvalid, textToBytes } from '../../vectors/texts/codec.ts';
@@ -48,7 +57,7 @@ const fieldsIn = (value: Value): ReadonlyMap<string, Value> => {
   if (type.kind !== 'record') throw new LakeError('body-not-record', { value: goQuote(supText(value)) });
   const fields = new Map<string, Value>();
   type.fields.forEach((field, i) => {
-    const fieldData = (data as readonly (Data | undefined)[])[i];
+    const fieldData = fieldsData(data)[i];
     if (fieldData !== undefined) fields.set(field.name, withoutUnion({ type: field.type, data: fieldData }));
   });
   return fields;
@@ -76,7 +85,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
   ): readonly T[] | undefined =>
     read(name, (value) => {
       if (!options.hasCells || underValue(value).type !== types.string) return items(value)?.map(convert);
-      const text = (underValue(value).data as string).trim();
+      const text = stringData(underValue(value).data).trim();
       return text.startsWith('[')
         ? items(supOf(`${at}${name}`, text))?.map(convert)
         : text.split(',').map((item) => fromText(item.trim()));
@@ -98,7 +107,7 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
       const whole =
         cell === undefined
           ? undefined
-          : fieldsIn(isText ? supOf(`${at}${name}`, underValue(cell).data as string) : cell);
+          : fieldsIn(isText ? supOf(`${at}${name}`, stringData(underValue(cell).data)) : cell);
       const prefix = `${name}.`;
       const dotted = [...fields].filter(([key]) => key.startsWith(prefix));
       if (whole === undefined && dotted.length === 0) return undefined;
@@ -123,10 +132,10 @@ const recordOf = (fields: ReadonlyMap<string, Value>, options: RecordOptions): B
 
 const idText = (id: Value): string => {
   const { type, data } = underValue(id);
-  if (type === types.string) return data as string;
+  if (type === types.string) return stringData(data);
   if (type !== types.bytes) throw mismatch(type, 'string');
-  if ((data as Uint8Array).length !== 20) throw new LakeError('id-invalid', { id: supText({ type, data }) });
-  return `0x${Buffer.from(data as Uint8Array).toString('hex')}`;
+  if (bytesData(data).length !== 20) throw new LakeError('id-invalid', { id: supText({ type, data }) });
+  return `0x${Buffer.from(bytesData(data)).toString('hex')}`;
 };
 
 /** The value of a cell that is written in SUP. @throws body-cell */
@@ -144,7 +153,7 @@ const floats: ReadonlySet<Type> = new Set([types.float16, types.float32, types.f
 const stringOf = (value: Value): string => {
   const { type, data } = underValue(value);
   if (type !== types.string) throw mismatch(type, 'string');
-  const text = data as string;
+  const text = stringData(data);
   // Binary formats keep such bytes as lone surrogates.
   if (!text.isWellFormed()) checkUtf8(textToBytes(text), 'text in the request body');
   return text;
@@ -164,10 +173,11 @@ const items = (value: Value): readonly Value[] | undefined => {
   const { type, data } = underValue(value);
   if (type === types.null) return undefined;
   if (type.kind !== 'array') throw new LakeError('body-not-array', { type: supType(value.type) });
-  return (data as readonly Data[]).map((d) => withoutUnion({ type: type.element, data: d }));
+  return itemsData(data).map((d) => withoutUnion({ type: type.element, data: d }));
 };
 
-const withoutUnion = (value: Value): Value => (value.type.kind === 'union' ? withoutUnion(value.data as Value) : value);
+const withoutUnion = (value: Value): Value =>
+  value.type.kind === 'union' ? withoutUnion(memberData(value.data)) : value;
 
 const mismatch = (type: Type, wanted: string): LakeError =>
   new LakeError('body-field-type', { type: supType(type), wanted });

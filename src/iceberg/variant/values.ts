@@ -9,7 +9,20 @@
 import { jsonKey } from '../../formats/json/text.ts';
 import { primitiveText } from '../../vectors/literal.ts';
 import { type NamedType, type PrimitiveType, type Type, typeText } from '../../vectors/type.ts';
-import type { Data, Value } from '../../vectors/value.ts';
+import {
+  type Data,
+  bigintData,
+  boolData,
+  bytesData,
+  entriesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  numberData,
+  numericData,
+  stringData,
+  typeData,
+} from '../../vectors/value.ts';
 import { namedValue } from '../named.ts';
 import { type VariantNames, type VariantWriter, noNames, variantNames } from './binary.ts';
 
@@ -46,19 +59,19 @@ export const writeVariant = (out: VariantWriter, type: Type, data: Data, names: 
       if (!writeNamed(out, type, data)) writeVariant(out, type.inner, data, names);
       return;
     case 'union': {
-      const inner = data as Value;
+      const inner = memberData(data);
       writeVariant(out, inner.type, inner.data, names);
       return;
     }
     case 'enum':
-      out.string(type.symbols[data as number] ?? '');
+      out.string(type.symbols[numberData(data)] ?? '');
       return;
     case 'error':
       writeObject(out, [{ name: errorField, type: type.inner, data }], names);
       return;
     case 'array':
     case 'set': {
-      const items = data as readonly Data[];
+      const items = itemsData(data);
       out.array(items.length, (i) => {
         writeVariant(out, type.element, items[i]!, names);
       });
@@ -87,13 +100,13 @@ export const fieldsOfObject = (type: Type, data: Data): readonly VariantField[] 
 };
 const fieldsOf = (type: Type & { readonly kind: 'record' }, data: Data): readonly VariantField[] =>
   type.fields.flatMap((field, i) => {
-    const own = (data as readonly (Data | undefined)[])[i];
+    const own = fieldsData(data)[i];
     return own === undefined ? [] : [{ name: field.name, type: field.type, data: own }];
   });
 /** Keys of several types may have the same text: those that come later have a number behind it. */
 const entriesOf = (type: Type & { readonly kind: 'map' }, data: Data): readonly VariantField[] => {
   const taken = new Set<string>();
-  return (data as readonly (readonly [Data, Data])[]).map(([key, value]) => {
+  return entriesData(data).map(([key, value]) => {
     const text = jsonKey({ type: type.key, data: key });
     let name = text;
     for (let n = 2; taken.has(name); n++) name = `${text}_${n}`;
@@ -113,45 +126,45 @@ const writePrimitive = (out: VariantWriter, type: PrimitiveType, data: Data): vo
       out.null();
       return;
     case 'bool':
-      out.bool(data as boolean);
+      out.bool(boolData(data));
       return;
     case 'int8':
-      out.int(8, data as number);
+      out.int(8, numberData(data));
       return;
     case 'int16':
     case 'uint8':
-      out.int(16, data as number);
+      out.int(16, numberData(data));
       return;
     case 'int32':
     case 'uint16':
-      out.int(32, data as number);
+      out.int(32, numberData(data));
       return;
     case 'int64':
     case 'uint32':
-      out.int(64, data as number | bigint);
+      out.int(64, numericData(data));
       return;
     case 'uint64':
-      if (BigInt(data as number | bigint) <= int64Max) out.int(64, data as number | bigint);
-      else out.decimal(data as bigint, 0);
+      if (BigInt(numericData(data)) <= int64Max) out.int(64, numericData(data));
+      else out.decimal(bigintData(data), 0);
       return;
     case 'float16':
     case 'float32':
-      out.float(data as number);
+      out.float(numberData(data));
       return;
     case 'float64':
-      out.double(data as number);
+      out.double(numberData(data));
       return;
     case 'time':
-      writeTime(out, data as number | bigint);
+      writeTime(out, numericData(data));
       return;
     case 'bytes':
-      out.binary(data as Uint8Array);
+      out.binary(bytesData(data));
       return;
     case 'string':
-      out.string(data as string);
+      out.string(stringData(data));
       return;
     case 'type':
-      out.string(typeText(data as Type));
+      out.string(typeText(typeData(data)));
       return;
     case 'duration':
     case 'ip':
@@ -276,10 +289,10 @@ const addNames = (type: Type, data: Data, names: Set<string>): void => {
       return;
     case 'array':
     case 'set':
-      for (const item of data as readonly Data[]) addNames(type.element, item, names);
+      for (const item of itemsData(data)) addNames(type.element, item, names);
       return;
     case 'union': {
-      const inner = data as Value;
+      const inner = memberData(data);
       addNames(inner.type, inner.data, names);
       return;
     }

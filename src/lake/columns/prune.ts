@@ -5,7 +5,7 @@
 import { textToBytes } from '../../vectors/texts/codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type Type, types, isFloat, isNumeric } from '../../vectors/type.ts';
-import { type Value, compareBytes } from '../../vectors/value.ts';
+import { type Value, compareBytes, numericData } from '../../vectors/value.ts';
 import { type Column, type Segment, fieldNamed } from './column.ts';
 import { numberKinds } from './encodings.ts';
 import { outward } from './statistics.ts';
@@ -168,7 +168,7 @@ const plainConstants: ReadonlySet<Type> = new Set([types.string, types.bytes, ty
 const isPlainConstant = (type: Type): boolean => plainConstants.has(type) || isNumeric(type);
 
 const numbersMayPass = (column: Extract<Column, { form: 'number' }>, test: ColumnTest): boolean => {
-  const data = test.value.data as number | bigint;
+  const data = numericData(test.value.data);
   const bounds = column.constant === undefined ? column.bounds : { min: column.constant, max: column.constant };
   if (!bounds || data !== data) return true;
   // Beyond 2^53 bounds and constants are rounded outwards, and floats compare as floats: leave room for equality.

@@ -11,7 +11,7 @@
 import { textToBytes } from '../../vectors/texts/codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
-import { type Value, compareBytes } from '../../vectors/value.ts';
+import { type Value, compareBytes, numericData } from '../../vectors/value.ts';
 import type { BytesVector, NumberVector, Vector } from '../../vectors/vector.ts';
 import { type Codes, type Column, type DynamicColumn, type Flags, fieldNamed } from './column.ts';
 import {
@@ -218,7 +218,7 @@ const rangeFor = (
   operator: CompareOperator,
   value: Value,
 ): NumberRange | undefined => {
-  const data = value.data as number | bigint;
+  const data = numericData(value.data);
   if (data !== data) return undefined;
   if (!isFloat(type))
     return isFloat(value.type) && kind !== numberKinds.float ? undefined : integerRange(operator, data);

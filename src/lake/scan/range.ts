@@ -1,7 +1,7 @@
 /** Which keys rows can have that pass a test, and where such keys may be. */
 import { complexKeys, keyClass, nanKeys, sortKeyBytes } from '../../vectors/sort-key.ts';
 import { isNumeric, types } from '../../vectors/type.ts';
-import { type Value, compareBytes } from '../../vectors/value.ts';
+import { type Value, compareBytes, numericData } from '../../vectors/value.ts';
 import type { ColumnPruner } from '../columns/prune.ts';
 import { outward } from '../columns/statistics.ts';
 import type { KeyRange } from '../lake.types.ts';
@@ -90,7 +90,7 @@ const rangeOf = (
 /** Keys around a constant. Integers beyond 2^53 equal floats that are near, so their bounds leave room. */
 const keyBounds = (value: Value): { readonly min: Uint8Array; readonly max: Uint8Array } | undefined => {
   if (isNumeric(value.type)) {
-    const x = value.data as number | bigint;
+    const x = numericData(value.data);
     if (x !== x) return undefined;
     // No room is left around an infinity: there is none on its far side, and Infinity - Infinity is NaN, the least key.
     if (typeof x === 'number' && (Math.abs(x) < 2 ** 53 || Math.abs(x) === Infinity)) {

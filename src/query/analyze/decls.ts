@@ -1,5 +1,5 @@
 /** Declarations: what they bind in a scope, constants, pragmas. */
-import { missing, nullValue } from '../../vectors/value.ts';
+import { missing, nullValue, boolData } from '../../vectors/value.ts';
 import type { Analysis } from './context.ts';
 import { lowerExpr } from './exprs.ts';
 import { checkNames } from './literals.ts';
@@ -73,7 +73,7 @@ const applyPragma = (a: Analysis, scope: Scope, decl: PragmaDecl): void => {
   }
   if (field === 'pg') {
     if (value?.type !== types.bool) return a.fault('expected type bool', place);
-    scope.pragmas.pg = value.data as boolean;
+    scope.pragmas.pg = boolData(value.data);
     return;
   }
   if (value?.type !== types.int64) return a.fault('expected integer', place);

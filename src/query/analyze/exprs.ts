@@ -3,7 +3,7 @@ import { RE2JS } from 're2js';
 import { messageOf } from '../../errors.ts';
 import { daysOfMonth, fitsInt64, parseTime, timesHeld } from '../../vectors/literal.ts';
 import { type Type, types, membersOf } from '../../vectors/type.ts';
-import { intValue, missing, nullValue, stringValue, typeValue } from '../../vectors/value.ts';
+import { intValue, missing, nullValue, stringValue, typeValue, stringData, typeData } from '../../vectors/value.ts';
 import { lowerAgg, lowerCall } from './calls.ts';
 import { typeHint } from './hints.ts';
 import type { Analysis } from './context.ts';
@@ -644,7 +644,7 @@ const lowerLike = (a: Analysis, operand: PlanExpr, e: BinaryExpr, c: ExprContext
   return {
     kind: 'like',
     operand,
-    pattern: pattern.value.data as string,
+    pattern: stringData(pattern.value.data),
     ...(caseless ? { caseless } : {}),
     ...(isSql(c) && { sql: true }),
   };
@@ -707,7 +707,7 @@ const lowerCast = (a: Analysis, e: CastExpr, c: ExprContext): PlanExpr => {
       const hint = typeHint(target.name);
       if (type.kind === 'field' && hint !== undefined) a.places.hint.set(type, hint);
       if (type.kind === 'literal' && type.value.type === types.type)
-        return { kind: 'cast', operand, type: type.value.data as Type };
+        return { kind: 'cast', operand, type: typeData(type.value.data) };
       return { kind: 'call', name: 'cast', arguments: [operand, type] };
     }
     case 'type-name':

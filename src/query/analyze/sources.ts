@@ -12,7 +12,7 @@ import { lowerSqlQuery } from '../sql/queries.ts';
 import { sharedOps } from '../sql/shared.ts';
 import { lowerView } from './views.ts';
 import { types } from '../../vectors/type.ts';
-import { type Value, underValue } from '../../vectors/value.ts';
+import { type Value, underValue, itemsData, stringData } from '../../vectors/value.ts';
 
 /** What a source came to. */
 interface LoweredSource {
@@ -264,14 +264,14 @@ const headersOf = (
     a.fault('headers value must be a record', arg.value);
     return undefined;
   }
-  const data = value.data as readonly Value['data'][];
+  const data = itemsData(value.data);
   return Object.fromEntries(value.type.fields.map((f, i) => [f.name, textsIn({ type: f.type, data: data[i] })]));
 };
 const textsIn = (v: Value): readonly string[] => {
   const { type, data } = underValue(v);
-  if (type === types.string) return [data as string];
+  if (type === types.string) return [stringData(data)];
   if (type.kind !== 'array' && type.kind !== 'set') return [];
-  return (data as readonly Value['data'][]).flatMap((d) => textsIn({ type: type.element, data: d }));
+  return itemsData(data).flatMap((d) => textsIn({ type: type.element, data: d }));
 };
 
 const scanOf = (

@@ -1,6 +1,6 @@
 /** A filter directly behind a scan is done by the scan, which can then skip objects and blocks by their bounds. */
 import { types } from '../../vectors/type.ts';
-import type { Value } from '../../vectors/value.ts';
+import { type Value, itemsData } from '../../vectors/value.ts';
 import { pathOf } from '../plan/walk.ts';
 import type { CompareOperator, PlanExpr, Pruner } from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
@@ -80,7 +80,7 @@ const elementsOf = (container: PlanExpr): readonly PlanExpr[] | undefined => {
   if (container.kind !== 'literal') return undefined;
   const { type, data } = container.value;
   if ((type.kind !== 'array' && type.kind !== 'set') || type.element.kind !== 'primitive') return undefined;
-  return (data as readonly Value['data'][]).map((d) => ({ kind: 'literal', value: { type: type.element, data: d } }));
+  return itemsData(data).map((d) => ({ kind: 'literal', value: { type: type.element, data: d } }));
 };
 
 /** Constants with an order that bounds follow: primitives but null and types. NaN compares to nothing. */

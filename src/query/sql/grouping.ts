@@ -3,7 +3,7 @@ import type { Analysis } from '../analyze/context.ts';
 import type { CallExpr, Expr, SqlGroupingSets } from '../ast.ts';
 import { exprKey, fieldOf, literal, mapParts, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
-import { type Value, intValue, nullValue } from '../../vectors/value.ts';
+import { type Value, intValue, nullValue, numericData } from '../../vectors/value.ts';
 
 /** Most groupings that one GROUP BY may stand for. */
 const groupingsMax = 256;
@@ -102,7 +102,7 @@ type Aggregation = Extract<PlanOp, { kind: 'aggregate' }>;
  */
 export const groupingBits = (keys: readonly number[], own: readonly number[]): Value =>
   keys.reduce(
-    (bits, key) => intValue(BigInt(bits.data as number | bigint) * 2n + (own.includes(key) ? 0n : 1n)),
+    (bits, key) => intValue(BigInt(numericData(bits.data)) * 2n + (own.includes(key) ? 0n : 1n)),
     intValue(0),
   );
 

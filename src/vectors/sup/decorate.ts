@@ -3,7 +3,19 @@
  * section 3).
  */
 import { type RecordType, type Type, isFloat, isInteger, isUnsigned, typeText, types } from '../type.ts';
-import { type Data, type Value, canonicalMap, canonicalSet } from '../value.ts';
+import {
+  type Data,
+  type Value,
+  canonicalMap,
+  canonicalSet,
+  entriesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  numberData,
+  numericData,
+  stringData,
+} from '../value.ts';
 import { fitsInt64, fitsInteger, plainFloatText, roundFloat } from '../literal.ts';
 import { SupError } from './error.ts';
 
@@ -41,39 +53,37 @@ export const adoptLiteral = (from: Type, data: Data, type: Type): Data => {
       return adoptPrimitive(from, data, type);
     case 'enum': {
       if (from !== types.string) return mismatch(from, type);
-      const index = type.symbols.indexOf(data as string);
-      if (index < 0) throw new SupError(`symbol "${data as string}" not a member of ${typeText(type)}`);
+      const index = type.symbols.indexOf(stringData(data));
+      if (index < 0) throw new SupError(`symbol "${stringData(data)}" not a member of ${typeText(type)}`);
       return index;
     }
     case 'error':
       return from.kind === 'error' ? adoptLiteral(from.inner, data, type.inner) : mismatch(from, type);
     case 'array':
       if (from.kind !== 'array') return mismatch(from, type);
-      return (data as readonly Data[]).map((d) => adoptElement(from.element, d, type.element));
+      return itemsData(data).map((d) => adoptElement(from.element, d, type.element));
     case 'set':
       if (from.kind !== 'set') return mismatch(from, type);
       return canonicalSet(
         type.element,
-        (data as readonly Data[]).map((d) => adoptElement(from.element, d, type.element)),
+        itemsData(data).map((d) => adoptElement(from.element, d, type.element)),
       );
     case 'map':
       if (from.kind !== 'map') return mismatch(from, type);
       return canonicalMap(
         type.key,
-        (data as readonly (readonly [Data, Data])[]).map(
+        entriesData(data).map(
           ([k, v]) => [adoptElement(from.key, k, type.key), adoptElement(from.value, v, type.value)] as const,
         ),
       );
     case 'record':
-      return from.kind === 'record'
-        ? adoptRecord(from, data as readonly (Data | undefined)[], type)
-        : mismatch(from, type);
+      return from.kind === 'record' ? adoptRecord(from, fieldsData(data), type) : mismatch(from, type);
   }
 };
 /** Elements of unlike types were put under a union when the literal was read: their own types count. */
 const adoptElement = (from: Type, data: Data, type: Type): Data => {
   if (from.kind !== 'union' || from === type) return adoptLiteral(from, data, type);
-  const member = data as Value;
+  const member = memberData(data);
   return adoptLiteral(member.type, member.data, type);
 };
 const adoptRecord = (from: RecordType, data: readonly (Data | undefined)[], type: RecordType): (Data | undefined)[] => {
@@ -91,16 +101,14 @@ const adoptRecord = (from: RecordType, data: readonly (Data | undefined)[], type
 };
 const adoptPrimitive = (from: Type, data: Data, type: Type): Data => {
   if (isInteger(from) && isInteger(type)) {
-    if (isUnsigned(type) && (data as number | bigint) < 0)
-      throw new SupError(`invalid unsigned integer: ${String(data)}`);
-    if (!isUnsigned(type) && !fitsInt64(data as number | bigint))
-      throw new SupError(`invalid integer: ${String(data)}`);
-    if (!fitsInteger(type, data as number | bigint))
+    if (isUnsigned(type) && numericData(data) < 0) throw new SupError(`invalid unsigned integer: ${String(data)}`);
+    if (!isUnsigned(type) && !fitsInt64(numericData(data))) throw new SupError(`invalid integer: ${String(data)}`);
+    if (!fitsInteger(type, numericData(data)))
       throw new SupError(`invalid integer: ${String(data)} is no ${typeText(type)}`);
     return data;
   }
   if (isInteger(from) && isFloat(type)) return fitting(type, Number(data));
-  if (isFloat(from) && isFloat(type)) return fitting(type, data as number);
+  if (isFloat(from) && isFloat(type)) return fitting(type, numberData(data));
   return mismatch(from, type);
 };
 const fitting = (type: Type, x: number): number => {

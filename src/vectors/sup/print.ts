@@ -19,7 +19,17 @@ import {
   typeText,
 } from '../type.ts';
 import { chargeText, checkStopAt } from '../stop.ts';
-import { type Data, type Value } from '../value.ts';
+import {
+  type Data,
+  type Value,
+  entriesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  numberData,
+  stringData,
+  typeData,
+} from '../value.ts';
 import { primitiveText } from '../literal.ts';
 
 /** How SUP text is laid out, and what it may take as known. */
@@ -130,7 +140,7 @@ const described = (c: Context, type: Type, data: Data, place: Place): string => 
         ? bare(c, type, data, place)
         : `${bare(c, type, data, place)}::${typeText(type, c.names, true)}`;
     case 'union': {
-      const member = data as Value;
+      const member = memberData(data);
       const text = described(c, member.type, member.data, { level: place.level, nested: true });
       return text + supDecorator(type, c.names);
     }
@@ -172,7 +182,7 @@ const namedText = (c: Context, type: NamedType, data: Data, place: Place): strin
 /** The body under a name that says the type: a union's member still tells its own type. */
 const unionBody = (c: Context, inner: Type, data: Data, place: Place): string => {
   if (inner.kind !== 'union') return bare(c, inner, data, place);
-  const member = data as Value;
+  const member = memberData(data);
   return described(c, member.type, member.data, { level: place.level, nested: true });
 };
 
@@ -204,9 +214,9 @@ const needsDecorator = (type: Type, data: Data, nested: boolean): boolean => {
   switch (type.kind) {
     case 'array':
     case 'set':
-      return losesMembers(type.element, data as readonly Data[]);
+      return losesMembers(type.element, itemsData(data));
     case 'map': {
-      const entries = data as readonly (readonly [Data, Data])[];
+      const entries = entriesData(data);
       return (
         losesMembers(
           type.key,
@@ -226,7 +236,7 @@ const needsDecorator = (type: Type, data: Data, nested: boolean): boolean => {
 const losesMembers = (element: Type, items: readonly Data[]): boolean => {
   if (element.kind === 'named') return underType(element).kind === 'union';
   if (element.kind !== 'union') return false;
-  const seen = new Set(items.map((d) => (d as Value).type));
+  const seen = new Set(items.map((d) => memberData(d).type));
   return seen.size !== element.members.length || !element.members.every((m) => seen.has(m));
 };
 
@@ -234,25 +244,25 @@ const losesMembers = (element: Type, items: readonly Data[]): boolean => {
 const bare = (c: Context, type: Type, data: Data, place: Place): string => {
   switch (type.kind) {
     case 'primitive':
-      if (type === types.string) return quoteText(data as string);
-      if (type === types.type) return typeValueText(c, data as Type, place.level);
+      if (type === types.string) return quoteText(stringData(data));
+      if (type === types.type) return typeValueText(c, typeData(data), place.level);
       return primitiveText(type, data);
     case 'record':
-      return recordText(c, type, data as readonly (Data | undefined)[], place);
+      return recordText(c, type, fieldsData(data), place);
     case 'array':
-      return listText(c, '[', ']', elementTexts(c, type.element, data as readonly Data[], place), place.level);
+      return listText(c, '[', ']', elementTexts(c, type.element, itemsData(data), place), place.level);
     case 'set':
-      return listText(c, '|[', ']|', elementTexts(c, type.element, data as readonly Data[], place), place.level);
+      return listText(c, '|[', ']|', elementTexts(c, type.element, itemsData(data), place), place.level);
     case 'map':
-      return mapText(c, type.key, type.value, data as readonly (readonly [Data, Data])[], place);
+      return mapText(c, type.key, type.value, entriesData(data), place);
     case 'error':
       return `error(${described(c, type.inner, data, { ...place, nested: true })})`;
     case 'enum':
-      return quoteText(underEnum(type, data as number));
+      return quoteText(underEnum(type, numberData(data)));
     case 'named':
       return bare(c, type.inner, data, place);
     case 'union':
-      return described(c, (data as Value).type, (data as Value).data, { level: place.level, nested: true });
+      return described(c, memberData(data).type, memberData(data).data, { level: place.level, nested: true });
   }
 };
 /**
@@ -281,7 +291,8 @@ const elementTexts = (c: Context, element: Type, items: readonly Data[], place: 
 const elementText = (c: Context, type: Type, data: Data, place: Place): string => {
   const at: Place = { level: place.level + 1, nested: true, known: place.known ?? false };
   const under = type.kind === 'named' ? underType(type) : type;
-  if (under.kind === 'union') return described(c, (data as Value).type, (data as Value).data, { ...at, known: false });
+  if (under.kind === 'union')
+    return described(c, memberData(data).type, memberData(data).data, { ...at, known: false });
   return described(c, type, data, at);
 };
 

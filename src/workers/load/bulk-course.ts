@@ -4,7 +4,7 @@
  */
 import { sameData } from '../../vectors/compare.ts';
 import { types } from '../../vectors/type.ts';
-import { type Data, type Value, recordValue, stringValue, underValue } from '../../vectors/value.ts';
+import { type Value, recordValue, stringValue, underValue, fieldsData } from '../../vectors/value.ts';
 import { type Vector, valueAt } from '../../vectors/vector.ts';
 import type { BulkOperation, BulkResult } from '../ingest/bulk-results.ts';
 
@@ -119,7 +119,7 @@ const fieldsOf = (value: Value): Map<string, Value> | undefined => {
   if (type.kind !== 'record') return undefined;
   const fields = new Map<string, Value>();
   type.fields.forEach(({ name, type: own }, i) => {
-    const inner = (data as readonly (Data | undefined)[])[i];
+    const inner = fieldsData(data)[i];
     if (inner !== undefined) fields.set(name, { type: own, data: inner });
   });
   return fields;

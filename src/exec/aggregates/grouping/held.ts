@@ -14,6 +14,8 @@ import {
   recordValue,
   textError,
   underValue,
+  itemsData,
+  numericData,
 } from '../../../vectors/value.ts';
 import { type Vector, take, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
@@ -197,7 +199,7 @@ const binned = ({ rows, value, by }: Group, name: string, exact: boolean): Value
 /** The bounds in order, each once, those of whole numbers as the values are; undefined for what is no array. */
 const boundsOf = ({ type, data }: Value, of: Type): readonly Value[] | undefined => {
   if (type.kind !== 'array') return undefined;
-  const given = (data as readonly Value['data'][])
+  const given = itemsData(data)
     .map((x) => underValue({ type: type.element, data: x }))
     .filter((x) => !isNull(x));
   const bounds = given.map((x) =>
@@ -238,8 +240,8 @@ const shape = ({ rows, value, by, third }: Group, name: string): Value => {
   if (wrong || points.some(([, y]) => y.type === types.time))
     return textError(`${name}: numbers required, or times and numbers`);
   charge(points.length * valueBytes * 2, 'an aggregate function');
-  const first = points[0]![0].data as number | bigint;
-  const places = points.map(([x]) => Number(typeof first === 'bigint' ? BigInt(x.data as bigint) - first : x.data));
+  const first = numericData(points[0]![0].data);
+  const places = points.map(([x]) => Number(typeof first === 'bigint' ? BigInt(numericData(x.data)) - first : x.data));
   const chosen = shapedBy(
     Float64Array.from(places),
     Float64Array.from(points, ([, y]) => Number(y.data)),

@@ -5,7 +5,7 @@
 import { checkStop } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { knownValue } from '../../../vectors/decimal.ts';
-import { type Value, recordValue, underValue } from '../../../vectors/value.ts';
+import { type Value, recordValue, underValue, stringData } from '../../../vectors/value.ts';
 import { type BytesVector, type Vector, flatten, nulls, textAt, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
@@ -134,7 +134,7 @@ export class TextState implements AggregateState {
       const text = underValue(valueAt(texts, i));
       const by = underValue(valueAt(own, i));
       if (typeof text.data === 'string')
-        this.add(ids[i], text.data, by.type === types.string ? (by.data as string) : undefined);
+        this.add(ids[i], text.data, by.type === types.string ? stringData(by.data) : undefined);
     }
   }
   private add(group: number, text: string, separator: string | undefined): void {

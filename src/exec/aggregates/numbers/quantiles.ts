@@ -18,7 +18,6 @@ import {
 } from '../../../vectors/decimal.ts';
 import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import {
-  type Data,
   type Value,
   arrayValue,
   floatValue,
@@ -27,6 +26,8 @@ import {
   nullValue,
   textError,
   underValue,
+  itemsData,
+  numericData,
 } from '../../../vectors/value.ts';
 import { type Vector, range, valueAt } from '../../../vectors/vector.ts';
 import { supText } from '../../../vectors/sup/print.ts';
@@ -124,9 +125,7 @@ export class QuantileState extends CollectState {
     if (of.type.kind !== 'array') return this.checked(values, of, isDescending);
     const { element } = of.type;
     return arrayValue(
-      (of.data as readonly Data[]).map((data) =>
-        this.checked(values, underValue({ type: element, data }), isDescending),
-      ),
+      itemsData(of.data).map((data) => this.checked(values, underValue({ type: element, data }), isDescending)),
     );
   }
   private checked(values: Sorted, { type, data }: Value, isDescending: boolean): Value {
@@ -244,8 +243,8 @@ const exactMiddle = (from: Value, to: Value, way: ExactWay): Value => {
 const nanosOfMicro = 1000n;
 /** Rounded to microseconds where both are of whole ones, else to nanoseconds. */
 const middleTime = (from: Value, to: Value, { rest, scale }: ExactWay): Value => {
-  const start = BigInt(from.data as number | bigint);
-  const end = BigInt(to.data as number | bigint);
+  const start = BigInt(numericData(from.data));
+  const end = BigInt(numericData(to.data));
   const unit = start % nanosOfMicro === 0n && end % nanosOfMicro === 0n ? nanosOfMicro : 1n;
   const steps = unitsAt({ units: ((end - start) / unit) * rest, scale }, 0);
   return { type: from.type, data: integer(start + steps * unit) };
@@ -261,7 +260,7 @@ const deviation = (values: Sorted, median: (of: Sorted) => Value, refuse: (odd: 
   const distances = all
     .map((v): Value => {
       if (!isTimely(v.type)) return isExact(v, around) ? distance(v, around) : floatValue(nearDistance(v, around));
-      const length = BigInt(v.data as number | bigint) - BigInt(around.data as number | bigint);
+      const length = BigInt(numericData(v.data)) - BigInt(numericData(around.data));
       return { type: types.duration, data: integer(length < 0n ? -length : length) };
     })
     .sort(isOfDecimals ? order : byData);

@@ -7,7 +7,7 @@ import { LakeError } from '../../../errors.ts';
 import { someForm } from '../../../vectors/forms.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, integer, underValue } from '../../../vectors/value.ts';
+import { type Value, integer, underValue, stringData } from '../../../vectors/value.ts';
 import { type Vector, constant, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
@@ -78,7 +78,7 @@ export const dividedBy = (result: Vector, { operator, left, right }: Division, {
     if (!isNumber(y) || Number(y.data) !== 0) continue;
     const x = underValue(valueAt(left, i));
     // A long decimal is its text here.
-    const long = whole && x.type === types.string ? (x.data as string) : undefined;
+    const long = whole && x.type === types.string ? stringData(x.data) : undefined;
     if (long === undefined && (!isNumber(x) || (!whole && (isFloat(x.type) || isFloat(y.type))))) continue;
     if (!attempt)
       throw new LakeError('query-division', { operation: `${long ?? supText(x)} ${operator} ${supText(y)}` });

@@ -1,6 +1,6 @@
 /** Bit strings of SQL: texts of zeros and ones that were checked, and what they are as values of other types. */
 import { type PrimitiveType, bitsOf, isUnsigned, types } from '../../../vectors/type.ts';
-import { integer } from '../../../vectors/value.ts';
+import { integer, bytesData, stringData } from '../../../vectors/value.ts';
 import { type FlatVector, type NumberVector, dataAt } from '../../../vectors/vector.ts';
 
 const digits = /^[01]+$/;
@@ -37,9 +37,9 @@ export const bitsAt = (v: FlatVector, i: number): string | undefined => {
   if (v.form === 'number') return ofNumber(v, i);
   if (v.form !== 'bytes') return undefined;
   return v.type === types.string
-    ? bitsOfText(dataAt(v, i) as string)
+    ? bitsOfText(stringData(dataAt(v, i)))
     : v.type === types.bytes
-      ? ofBytes(dataAt(v, i) as Uint8Array)
+      ? ofBytes(bytesData(dataAt(v, i)))
       : undefined;
 };
 

@@ -2,7 +2,7 @@
 import { LakeError } from '../../../errors.ts';
 import { type SqlType, sqlTypeText } from '../../../query/sql/values/types.ts';
 import { types } from '../../../vectors/type.ts';
-import type { Value } from '../../../vectors/value.ts';
+import { type Value, stringData } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import type { SqlCast } from './cast.ts';
 import { timesHeld } from '../../../vectors/literal.ts';
@@ -24,7 +24,7 @@ const reasonOf = (value: Value, type: SqlType): string | undefined => {
     case 'date':
     case 'timestamp':
       if (value.type === types.time) return timesHeld;
-      return value.type === types.string ? faultOfSqlTime(value.data as string, type) : undefined;
+      return value.type === types.string ? faultOfSqlTime(stringData(value.data), type) : undefined;
     default:
       return undefined;
   }

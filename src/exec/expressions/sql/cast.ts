@@ -5,7 +5,7 @@
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
-import { integer, underValue } from '../../../vectors/value.ts';
+import { integer, underValue, bytesData, stringData } from '../../../vectors/value.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
 import {
   unitsOf as toUnits,
@@ -201,7 +201,7 @@ const castLong = (v: FlatVector & { readonly form: 'named' }, type: SqlType, cas
   const isPlain = type.kind === 'plain' && floatsOfTexts(v.inner) !== undefined;
   if (isPlain && type.type === types.bool) return bools(new Uint8Array(v.length).fill(1));
   if (!isPlain || type.type !== types.string) return castRows(v.inner, type, cast);
-  const texts = Array.from({ length: v.length }, (_, i) => dataAt(v.inner, i) as string);
+  const texts = Array.from({ length: v.length }, (_, i) => stringData(dataAt(v.inner, i)));
   return textsOf(texts.map((text) => (cast.from && knownText(cast.from, text)) ?? text));
 };
 
@@ -483,7 +483,7 @@ const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
   if (v.form === 'bytes' && v.type === types.bytes) {
     const texts = textsOf(
-      Array.from({ length: v.length }, (_, i) => Buffer.from(dataAt(v, i) as Uint8Array).toString('hex')),
+      Array.from({ length: v.length }, (_, i) => Buffer.from(bytesData(dataAt(v, i))).toString('hex')),
     );
     return uuidsOfTexts(flatten(texts) as BytesVector, type, cast);
   }

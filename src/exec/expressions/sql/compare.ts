@@ -7,7 +7,7 @@ import { type SqlType } from '../../../query/sql/values/types.ts';
 import type { CompareOperator } from '../../../query/plan/plan.ts';
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { lengthOfSpan, spanOf } from '../../../vectors/spans.ts';
-import { type Data, type Value, integer } from '../../../vectors/value.ts';
+import { type Data, type Value, integer, bytesData, stringData } from '../../../vectors/value.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { type Vector, bools, constant, dataAt, flatten, numbers, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
@@ -79,10 +79,10 @@ const besideBytes = (bytes: Vector, other: Vector): { readonly bytes: Vector; re
     const spans = lengths(bytes);
     return spans && { bytes: spans, other };
   }
-  if (type !== types.string || (dataAt(whole, 0) as Uint8Array).length !== uuidBytes) return undefined;
+  if (type !== types.string || bytesData(dataAt(whole, 0)).length !== uuidBytes) return undefined;
   const uuids = eachRow(other, types.bytes, ({ data }) =>
-    uuidText.test(data as string)
-      ? new Uint8Array(Buffer.from((data as string).replaceAll('-', ''), 'hex'))
+    uuidText.test(stringData(data))
+      ? new Uint8Array(Buffer.from(stringData(data).replaceAll('-', ''), 'hex'))
       : undefined,
   );
   return uuids && { bytes, other: uuids };

@@ -16,7 +16,7 @@ import {
   timesSpan,
 } from '../../../vectors/spans.ts';
 import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, textError } from '../../../vectors/value.ts';
+import { type Value, textError, numericData } from '../../../vectors/value.ts';
 import { someForm } from '../../../vectors/forms.ts';
 import { type Vector, flatten, nulls, typeAt, valueAt } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
@@ -114,7 +114,7 @@ const scaled = (span: Value, by: Value, of: (x: TimeSpan, by: number) => TimeSpa
 /** Months first, then days and the rest. */
 const movedTime = (time: Value, by: Value, sign: 1 | -1): Value => {
   const span = spanOf(by);
-  const at = span && movedBy(time.data as number | bigint, span, sign);
+  const at = span && movedBy(numericData(time.data), span, sign);
   return at === undefined
     ? textError(span ? 'time out of range' : 'incompatible types')
     : { type: types.time, data: at };

@@ -17,7 +17,20 @@ import {
 import { type Exact, exactOf, exactOfText, exactText, unitsAt } from '../../../vectors/decimal.ts';
 import { spanOf, spanRecord } from '../../../vectors/spans.ts';
 import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
-import { type Data, type Value, integer, underValue } from '../../../vectors/value.ts';
+import {
+  type Data,
+  type Value,
+  integer,
+  underValue,
+  bytesData,
+  entriesData,
+  fieldsData,
+  itemsData,
+  memberData,
+  numberData,
+  numericData,
+  stringData,
+} from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
 import { type SqlType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { goFloat } from '../number-text.ts';
@@ -227,15 +240,17 @@ export const sqlText = (v: Value, known?: SqlType): string => {
     case 'primitive':
       return primitiveText(type, data);
     case 'enum':
-      return type.symbols[data as number] ?? '';
+      return type.symbols[numberData(data)] ?? '';
     case 'array':
     case 'set': {
       const element = known?.kind === 'list' ? known.element : undefined;
-      return `[${(data as readonly Data[]).map((x) => innerText({ type: type.element, data: x }, element)).join(', ')}]`;
+      return `[${itemsData(data)
+        .map((x) => innerText({ type: type.element, data: x }, element))
+        .join(', ')}]`;
     }
     case 'record': {
       if (type === spanRecord) return spanText({ type, data })!;
-      const parts = (data as readonly (Data | undefined)[]).map((x, k) => {
+      const parts = fieldsData(data).map((x, k) => {
         const { name, type: of } = type.fields[k];
         return [name, innerText({ type: of, data: x ?? null }, fieldOf(known, name))] as const;
       });
@@ -245,7 +260,12 @@ export const sqlText = (v: Value, known?: SqlType): string => {
     }
     case 'map': {
       const [key, value] = known?.kind === 'map' ? [known.key, known.value] : [];
-      return `{${(data as readonly (readonly [Data, Data])[]).map(([k, x]) => `${innerText({ type: type.key, data: k }, key)}=${innerText({ type: type.value, data: x }, value)}`).join(', ')}}`;
+      return `{${entriesData(data)
+        .map(
+          ([k, x]) =>
+            `${innerText({ type: type.key, data: k }, key)}=${innerText({ type: type.value, data: x }, value)}`,
+        )
+        .join(', ')}}`;
     }
     default:
       return supText(v);
@@ -257,7 +277,7 @@ const fieldOf = (known: SqlType | undefined, name: string): SqlType | undefined 
 const isRow = (type: RecordType): boolean => type.fields.length > 0 && type.fields.every((f, k) => f.name === `c${k}`);
 /** What the name of a value's type says of it in SQL. */
 const knownByName = (v: Value): SqlType | undefined => {
-  if (v.type.kind === 'union') return knownByName(v.data as Value);
+  if (v.type.kind === 'union') return knownByName(memberData(v.data));
   return v.type.kind === 'named' ? sqlTypeOfName(v.type.name) : undefined;
 };
 /** The text of a value of which SQL's type is known; undefined where that makes no difference. */
@@ -318,17 +338,17 @@ const innerText = (v: Value, known: SqlType | undefined): string => {
 const primitiveText = (type: Type, data: Data): string => {
   switch (type) {
     case types.string:
-      return data as string;
+      return stringData(data);
     case types.time:
-      return sqlTimeText(data as number | bigint);
+      return sqlTimeText(numericData(data));
     case types.duration:
-      return sqlDurationText(data as number | bigint);
+      return sqlDurationText(numericData(data));
     case types.bytes:
-      return bytesText(data as Uint8Array);
+      return bytesText(bytesData(data));
     case types.ip:
-      return ipText(data as Uint8Array);
+      return ipText(bytesData(data));
     case types.net:
-      return netText(data as Uint8Array);
+      return netText(bytesData(data));
     case types.bool:
       return String(data);
     case types.null:
@@ -336,6 +356,6 @@ const primitiveText = (type: Type, data: Data): string => {
     case types.type:
       return supText({ type, data });
     default:
-      return isFloat(type) ? sqlFloatText(data as number, type === types.float32 ? 32 : 64) : String(data);
+      return isFloat(type) ? sqlFloatText(numberData(data), type === types.float32 ? 32 : 64) : String(data);
   }
 };

@@ -6,7 +6,15 @@ import { chargeText, checkStopAt } from '../../../vectors/stop.ts';
 import { decimalData, decimalValue, exactOf, isLongDecimal, nearValue, unitsAt } from '../../../vectors/decimal.ts';
 import { int64Max, int64Min } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, floatValue, integer, intValue, underUnion, underValue } from '../../../vectors/value.ts';
+import {
+  type Value,
+  floatValue,
+  integer,
+  intValue,
+  underUnion,
+  underValue,
+  numericData,
+} from '../../../vectors/value.ts';
 import { type Vector, flatten, nulls, valueAt } from '../../../vectors/vector.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { castVector } from '../../expressions/cast.ts';
@@ -27,7 +35,7 @@ const sum = (list: Items): Value | null | Refusal => {
   if (!areNumbers(values)) return notNumbers;
   if (values.length === 0) return null;
   if (values.some((v) => isFloat(v.type))) return floatValue(floatSum(values));
-  const total = values.reduce((n, v) => n + BigInt(v.data as number | bigint), 0n);
+  const total = values.reduce((n, v) => n + BigInt(numericData(v.data)), 0n);
   return total > int64Max || total < int64Min ? outOfRange : intValue(total);
 };
 /** Digit by digit, where decimals are among them that no float is. */

@@ -1,7 +1,7 @@
 /** Functions on containers and on values of any kind: len, compare, coalesce, nullif. */
 import { characterCounts } from '../../../vectors/texts/codec.ts';
 import { type Type, isFloat, types, underType } from '../../../vectors/type.ts';
-import { type Value, boolValue } from '../../../vectors/value.ts';
+import { type Value, boolValue, boolData, typeData } from '../../../vectors/value.ts';
 import { compareValues } from '../../../vectors/compare.ts';
 import {
   type Vector,
@@ -67,7 +67,7 @@ const len: Kernel = ([arg], length) => {
     case 'record':
       return ints(new Float64Array(length).fill(v.fields.length));
     case 'type':
-      return ints(Float64Array.from({ length }, (_, i) => sizeOfType(dataAt(v, i) as Type)));
+      return ints(Float64Array.from({ length }, (_, i) => sizeOfType(typeData(dataAt(v, i)))));
     default:
       return wrapErrors('len: bad type', arg!);
   }
@@ -93,7 +93,7 @@ const compareRow = (a: Value, b: Value, nullsMax: Value): Value => {
   if (nullsMax.type !== types.bool) return refused('compare: nullsMax arg is not bool', nullsMax);
   const failed = [a, b].find((v) => underType(v.type).kind === 'error');
   if (failed) return failed;
-  return { type: types.int64, data: Math.sign(compareValues(a, b, nullsMax.data as boolean)) };
+  return { type: types.int64, data: Math.sign(compareValues(a, b, boolData(nullsMax.data))) };
 };
 const compare: Evaluate = ([a, b, nullsMax], length) => {
   if (length === 0) return noRows;

@@ -16,6 +16,12 @@ import {
   stringValue,
   underUnion,
   underValue,
+  bytesData,
+  entriesData,
+  fieldsData,
+  itemsData,
+  numericData,
+  stringData,
 } from '../../../vectors/value.ts';
 import { openBound } from '../../../query/plan/plan.ts';
 import { order } from '../../expressions/sql/value-order.ts';
@@ -44,11 +50,11 @@ const partsOf = ({ type, data }: Value): readonly string[] | undefined => {
   switch (type.kind) {
     case 'array':
     case 'set':
-      return (data as readonly Data[]).map((x) => of(type.element, x));
+      return itemsData(data).map((x) => of(type.element, x));
     case 'record':
-      return type.fields.flatMap((f, k) => [f.name, of(f.type, (data as readonly (Data | undefined)[])[k])]);
+      return type.fields.flatMap((f, k) => [f.name, of(f.type, fieldsData(data)[k])]);
     case 'map':
-      return (data as readonly (readonly [Data, Data])[]).flatMap(([k, x]) => [of(type.key, k), of(type.value, x)]);
+      return entriesData(data).flatMap(([k, x]) => [of(type.key, k), of(type.value, x)]);
     default:
       return undefined;
   }
@@ -94,10 +100,10 @@ const sliced = (
 ): Value | null | Refusal => {
   if (step === 0) return stepZero;
   if (of.type === types.string)
-    return step === 1 ? stringValue(slicedText(of.data as string, from, to)) : new Refusal('a step needs a list', 3);
+    return step === 1 ? stringValue(slicedText(stringData(of.data), from, to)) : new Refusal('a step needs a list', 3);
   if (of.type === types.bytes)
     return step === 1
-      ? { type: types.bytes, data: slicedBytes(of.data as Uint8Array, from, to) }
+      ? { type: types.bytes, data: slicedBytes(bytesData(of.data), from, to) }
       : new Refusal('a step needs a list', 3);
   const list = itemsOf(of);
   if (!list) return new Refusal('list, string or bytes argument required');
@@ -124,7 +130,7 @@ export const itemsOf = ({ type, data }: Value): Items | undefined =>
   type.kind === 'array' || type.kind === 'set'
     ? {
         element: type.element,
-        values: (data as readonly Data[]).map((d) => underUnion({ type: type.element, data: d })),
+        values: itemsData(data).map((d) => underUnion({ type: type.element, data: d })),
       }
     : undefined;
 
@@ -133,9 +139,9 @@ const extracted = (of: Value, at: Value): Value | null | Refusal => {
   if (of.type.kind === 'map') return valueOfKey(of, at);
   if (of.type.kind === 'record') return fieldAt(of, at);
   if (!isInteger(at.type)) return new Refusal('integer argument required', 1);
-  const place = at.data as number | bigint;
+  const place = numericData(at.data);
   if (of.type === types.string) {
-    const s = of.data as string;
+    const s = stringData(of.data);
     const found = indexOf(place, countOf(s));
     return stringValue(found < 0 ? '' : cut(s, found, found + 1));
   }
@@ -144,9 +150,7 @@ const extracted = (of: Value, at: Value): Value | null | Refusal => {
 };
 const valueOfKey = ({ type, data }: Value, key: Value): Value | null => {
   if (type.kind !== 'map') return null;
-  const found = (data as readonly (readonly [Data, Data])[]).find(([k]) =>
-    sameValues(underUnion({ type: type.key, data: k }), key),
-  );
+  const found = entriesData(data).find(([k]) => sameValues(underUnion({ type: type.key, data: k }), key));
   return found ? underUnion({ type: type.value, data: found[1] }) : null;
 };
 const noField = new Refusal('no such field', 1);
@@ -154,15 +158,15 @@ const noField = new Refusal('no such field', 1);
 export const fieldAt = ({ type, data }: Value, at: Value): Value | null | Refusal => {
   if (type.kind !== 'record') return new Refusal('record argument required');
   const { fields } = type;
-  const name = at.type === types.string ? (at.data as string) : undefined;
+  const name = at.type === types.string ? stringData(at.data) : undefined;
   if (name === undefined && !isInteger(at.type)) return new Refusal('string or integer argument required', 1);
   const exact =
-    name === undefined ? indexOf(at.data as number, fields.length) : fields.findIndex((f) => f.name === name);
+    name === undefined ? indexOf(numericData(at.data), fields.length) : fields.findIndex((f) => f.name === name);
   const index =
     exact < 0 && name !== undefined ? fields.findIndex((f) => f.name.toLowerCase() === name.toLowerCase()) : exact;
   const field = fields[index];
   if (!field) return noField;
-  const found = (data as readonly (Data | undefined)[])[index];
+  const found = fieldsData(data)[index];
   return found === undefined ? null : underUnion({ type: field.type, data: found });
 };
 
@@ -224,7 +228,7 @@ const picked = (list: Items, places: Items): Value | Refusal => {
   if (places.values.some(isNull)) return noNulls;
   if (places.values.some((p) => !isInteger(p.type))) return new Refusal('list of integers required', 1);
   return listOf(
-    places.values.map((p) => elementAt(list, p.data as number | bigint) ?? nullValue),
+    places.values.map((p) => elementAt(list, numericData(p.data)) ?? nullValue),
     list.element,
   );
 };

@@ -4,7 +4,15 @@
  */
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isInteger, mapType, types } from '../../../vectors/type.ts';
-import { type Value, intValue, mapValue } from '../../../vectors/value.ts';
+import {
+  type Value,
+  intValue,
+  mapValue,
+  fieldsData,
+  itemsData,
+  memberData,
+  numericData,
+} from '../../../vectors/value.ts';
 import { boundOfOthers } from '../../aggregates/grouping/held.ts';
 import { entriesList, isGiven, itemsOf, keyOf, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -26,7 +34,7 @@ const ofOneWidth = (entries: Entries): Entries => {
   return isMixed &&
     entries.every(
       ([{ type, data }]) =>
-        isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(data as number | bigint),
+        isInteger(type) && type !== types.time && type !== types.duration && fitsInt64(numericData(data)),
     )
     ? entries.map(([key, value]) => [{ type: types.int64, data: key.data }, value])
     : entries;
@@ -46,13 +54,13 @@ const fromEntries = (list: Items): Value | Refusal => {
     if (v.type.kind !== 'record' || v.type.fields.length !== 2) return recordsRequired;
     const [key, value] = v.type.fields.map((f, k) => ({
       type: f.type,
-      data: (v.data as readonly Value['data'][])[k],
+      data: itemsData(v.data)[k],
     }));
     entries.push([bare(key!), bare(value!)]);
   }
   return mapOf(entries);
 };
-const bare = (v: Value): Value => (v.type.kind === 'union' ? (v.data as Value) : v);
+const bare = (v: Value): Value => (v.type.kind === 'union' ? memberData(v.data) : v);
 
 const found = (map: Entries, key: Value): Value | undefined => map.find(([k]) => sameValues(k, key))?.[1];
 const extractedList = (map: Entries, key: Value | null): Value => {
@@ -74,9 +82,8 @@ const mapError = (name: string, rest = ''): readonly [string, string] => [
 ];
 /** Values under which histograms have what is in none of their bins. */
 const isOtherBin = ({ type, data }: Value): boolean => {
-  if (type.kind === 'array') return (data as readonly Value['data'][]).length === 0;
-  if (type.kind === 'record')
-    return (data as readonly (Value['data'] | undefined)[]).every((x) => (x ?? null) === null);
+  if (type.kind === 'array') return itemsData(data).length === 0;
+  if (type.kind === 'record') return fieldsData(data).every((x) => (x ?? null) === null);
   const other = boundOfOthers(type);
   return other.type !== types.null && sameValues({ type, data }, other);
 };

@@ -20,6 +20,10 @@ import {
   recordValue,
   underValue,
   wrappedError,
+  fieldsData,
+  itemsData,
+  stringData,
+  typeData,
 } from '../../../vectors/value.ts';
 import { type FlatVector, type RecordVector, flatten } from '../../../vectors/vector.ts';
 import { original, repeat, wrapErrors } from '../../expressions/rows.ts';
@@ -52,7 +56,7 @@ const leafPaths = (type: RecordType, prefix: readonly string[], out: (readonly s
 const pathLists = arrayType(arrayType(types.string));
 const fields = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
-  const record = recordUnder(v.type === types.type ? (v.data as Type) : v.type);
+  const record = recordUnder(v.type === types.type ? typeData(v.data) : v.type);
   return record ? { type: pathLists, data: leafPaths(record, [], []) } : missing;
 };
 
@@ -70,7 +74,7 @@ const leaves = (
     if (d === undefined) return;
     const child = recordUnder(f.type);
     const path = [...prefix, f.name];
-    if (child) leaves(child, d as readonly (Data | undefined)[], path, out);
+    if (child) leaves(child, fieldsData(d), path, out);
     else
       out.push(
         recordValue([
@@ -83,7 +87,7 @@ const leaves = (
 };
 const flattenValue = (v: Value): Value => {
   const record = recordUnder(v.type);
-  return record ? arrayValue(leaves(record, v.data as readonly (Data | undefined)[], [], [])) : originalValue(v);
+  return record ? arrayValue(leaves(record, fieldsData(v.data), [], [])) : originalValue(v);
 };
 
 /** A record in the making: names in order of their first mention. */
@@ -94,13 +98,13 @@ const treeValue = (tree: Tree): Value =>
 
 const keyPath = (key: Value): readonly string[] | undefined => {
   const k = underValue(key);
-  if (k.type === types.string) return [k.data as string];
+  if (k.type === types.string) return [stringData(k.data)];
   return k.type.kind === 'array' && k.type.element === types.string ? (k.data as readonly string[]) : undefined;
 };
 const fieldNamed = (record: Value, name: string): Value | undefined => {
   if (record.type.kind !== 'record') return undefined;
   const i = record.type.fields.findIndex((f) => f.name === name);
-  const d = (record.data as readonly (Data | undefined)[])[i];
+  const d = fieldsData(record.data)[i];
   return i < 0 || d === undefined ? undefined : { type: record.type.fields[i].type, data: d };
 };
 const unflatten = (v: Value): Value => {
@@ -108,7 +112,7 @@ const unflatten = (v: Value): Value => {
   const element = v.type.element;
   const tree: Tree = new Map();
   const seen: { last: string | undefined } = { last: undefined };
-  for (const d of v.data as readonly Data[]) {
+  for (const d of itemsData(v.data)) {
     const item = underValue({ type: element, data: d });
     const key = fieldNamed(item, 'key');
     const value = fieldNamed(item, 'value');

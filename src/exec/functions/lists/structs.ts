@@ -2,7 +2,6 @@
 import { LakeError } from '../../../errors.ts';
 import { recordType, types } from '../../../vectors/type.ts';
 import {
-  type Data,
   type Value,
   intValue,
   nullValue,
@@ -10,6 +9,8 @@ import {
   stringValue,
   underUnion,
   underValue,
+  fieldsData,
+  stringData,
 } from '../../../vectors/value.ts';
 import { fieldAt, listOf, sameValues } from './lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -23,7 +24,7 @@ interface Field {
 const fieldsOf = ({ type, data }: Value): readonly Field[] => {
   if (type.kind !== 'record') return [];
   return type.fields.flatMap((f, k) => {
-    const found = (data as readonly (Data | undefined)[])[k];
+    const found = fieldsData(data)[k];
     return found === undefined ? [] : [{ name: f.name, value: underUnion({ type: f.type, data: found }) }];
   });
 };
@@ -75,7 +76,7 @@ const fromLists = (names: Items, values: Items): Value | Refusal => {
   const all = names.values.map(underValue);
   if (all.some((name) => name.type !== types.string)) return new Refusal('list of strings required');
   if (new Set(all.map((name) => name.data)).size < all.length) return new Refusal('a name comes twice');
-  return recordOf(all.map((name, i) => ({ name: name.data as string, value: values.values[i] ?? nullValue })));
+  return recordOf(all.map((name, i) => ({ name: stringData(name.data), value: values.values[i] ?? nullValue })));
 };
 export const structs: readonly FunctionRow[] = [
   ...rowsOf(

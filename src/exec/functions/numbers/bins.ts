@@ -2,7 +2,7 @@
 import { int64Max } from '../../../vectors/literal.ts';
 import { charge, checkStopAt } from '../../../vectors/stop.ts';
 import { isFloat, isInteger } from '../../../vectors/type.ts';
-import { type Value, arrayValue, floatValue, intValue } from '../../../vectors/value.ts';
+import { type Value, arrayValue, floatValue, intValue, numericData } from '../../../vectors/value.ts';
 import { type FunctionRow, rowsOf } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
@@ -63,12 +63,14 @@ const boundsOf = (low: Value, high: Value, count: number | bigint, nice: boolean
   if (!Number.isFinite(from) || !Number.isFinite(to - from)) return new Refusal('finite numbers required');
   if (to < from) return new Refusal('a greatest number that is not below the least one required', 1);
   charge(Number(count) * 4 * valueBytes, 'a list');
-  const whole = isWhole(low) && isWhole(high) && BigInt(high.data as bigint) <= int64Max;
+  const whole = isWhole(low) && isWhole(high) && BigInt(numericData(high.data)) <= int64Max;
   if (from === to) return arrayValue([high]);
   const range = { count: Number(count), nice };
   return arrayValue(
     whole
-      ? wholeBounds({ ...range, low: BigInt(low.data as bigint), high: BigInt(high.data as bigint) }).map(intValue)
+      ? wholeBounds({ ...range, low: BigInt(numericData(low.data)), high: BigInt(numericData(high.data)) }).map(
+          intValue,
+        )
       : realBounds({ ...range, low: from, high: to }).map(floatValue),
   );
 };

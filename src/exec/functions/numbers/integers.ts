@@ -1,6 +1,6 @@
 /** Functions of whole numbers. Results beyond 64 bits are errors. */
 import { int64Max } from '../../../vectors/literal.ts';
-import { integer } from '../../../vectors/value.ts';
+import { integer, numericData } from '../../../vectors/value.ts';
 import { bitsOf, types } from '../../../vectors/type.ts';
 import { type NumberVector, nulls, numbers } from '../../../vectors/vector.ts';
 import { wrapErrors, inner } from '../../expressions/rows.ts';
@@ -37,7 +37,7 @@ const bitCount: Kernel = ([n], length) => {
   const read = data(n!);
   return numbers(
     types.int64,
-    Float64Array.from({ length }, (_, i) => onesIn(BigInt.asUintN(bits, BigInt(read(i) as number | bigint)))),
+    Float64Array.from({ length }, (_, i) => onesIn(BigInt.asUintN(bits, BigInt(numericData(read(i)))))),
   );
 };
 const bitCountOfText = rowKernel('bit_count', ['string'], 'integer', (text) => {

@@ -1,7 +1,7 @@
 /** Functions on numbers. */
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { parseInteger, parseUnsigned } from '../../../vectors/literal.ts';
-import { type Value, integer, underValue } from '../../../vectors/value.ts';
+import { type Value, integer, underValue, numericData, stringData } from '../../../vectors/value.ts';
 import { type NumberVector, type Vector, bools, flatten, nulls, numbers, take } from '../../../vectors/vector.ts';
 import { apply } from '../../expressions/apply.ts';
 import { castVector } from '../../expressions/cast.ts';
@@ -174,7 +174,7 @@ const kindOf = (v: Value): PrimitiveType | undefined => {
 const converted = (v: Value, to: PrimitiveType): number | bigint | undefined => {
   const from = kindOf(v);
   if (!from) return undefined;
-  const x = v.data as number | bigint;
+  const x = numericData(v.data);
   if (to === types.float64) return Number(x);
   if (from === types.float64 && (!Number.isFinite(x) || (to === types.uint64 && x < 0))) return undefined;
   const n = from === types.float64 ? BigInt(Math.trunc(x as number)) : BigInt(x);
@@ -194,7 +194,7 @@ const numeric = (arg: Value, to: PrimitiveType): Value => {
   if (v.type === types.bool) return { type: types.int64, data: v.data === true ? 1 : 0 };
   if (v.type !== types.string) return v;
   const parse = to === types.float64 ? goFloat : to === types.uint64 ? parseUnsigned : parseInteger;
-  const x = parse(v.data as string);
+  const x = parse(stringData(v.data));
   return x === undefined ? v : { type: to === types.float64 ? to : types.int64, data: x };
 };
 /** The first argument decides the result's type, the others are converted to it. */

@@ -1,7 +1,7 @@
 /** Further functions of numbers: hyperbolic ones, gamma, neighbours of floats, remainders, other roundings. */
 import { int64Max } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, integer } from '../../../vectors/value.ts';
+import { type Value, integer, numberData, numericData } from '../../../vectors/value.ts';
 import { flatten, numbers } from '../../../vectors/vector.ts';
 import { byKernel, isOf, rowsOf, type Evaluate, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, rowKernel } from '../typed.ts';
@@ -88,14 +88,14 @@ const roundedEven = (v: Value, digits: number | bigint = 0): Value | Refusal => 
   if (isInteger(v.type)) {
     if (n >= 0) return v;
     const unit = 10n ** BigInt(-n);
-    const x = BigInt(v.data as number | bigint);
+    const x = BigInt(numericData(v.data));
     const floor = x - (((x % unit) + unit) % unit);
     const rest = x - floor;
     const up = rest * 2n > unit || (rest * 2n === unit && (floor / unit) % 2n !== 0n);
     return { type: v.type, data: integer(up ? floor + unit : floor) };
   }
   if (!isFloat(v.type)) return new Refusal('number argument required');
-  const x = v.data as number;
+  const x = numberData(v.data);
   const scale = 10 ** Math.abs(n);
   const found = n < 0 ? halfEven(x / scale) * scale : halfEven(x * scale) / scale;
   return { type: v.type, data: Number.isFinite(found) ? found : x };

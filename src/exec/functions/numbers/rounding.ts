@@ -1,7 +1,7 @@
 /** round() and trunc() to a digit, and division without its fraction. */
 import { type PrimitiveType, bitsOf, isFloat, isUnsigned, types } from '../../../vectors/type.ts';
 import { int64Max, int64Min, roundFloat } from '../../../vectors/literal.ts';
-import { integer } from '../../../vectors/value.ts';
+import { integer, numericData } from '../../../vectors/value.ts';
 import { type NumberVector, type Vector, flatten, nulls, numbers } from '../../../vectors/vector.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { dividedBy } from '../../expressions/sql/arithmetic.ts';
@@ -117,9 +117,9 @@ const wholeRemainder = ([a, b]: readonly Vector[], length: number): Vector => {
   const type = typeOfBoth(a!, b!);
   const out = new NumberBuilder(type);
   for (let i = 0; i < length; i++) {
-    const by = y(i) as number | bigint;
+    const by = numericData(y(i));
     marks[i] = Number(by) === 0 ? 1 : 0;
-    out.push(marks[i] === 1 ? 0 : restOf(x(i) as number | bigint, by));
+    out.push(marks[i] === 1 ? 0 : restOf(numericData(x(i)), by));
   }
   return overlay(out.finish(), marks, wrapErrors('mod: divide by zero', a!));
 };

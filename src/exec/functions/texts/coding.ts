@@ -2,7 +2,7 @@
 import { randomFillSync } from 'node:crypto';
 import { chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
-import { type Data, type Value, nullValue } from '../../../vectors/value.ts';
+import { type Data, type Value, nullValue, bytesData, stringData } from '../../../vectors/value.ts';
 import { type Vector } from '../../../vectors/vector.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { byValues, refused, type FunctionRow } from '../row.ts';
@@ -22,12 +22,12 @@ const codec =
   (v: Value): Value => {
     if (v.type === types.null) return nullValue;
     if (v.type === types.bytes) {
-      const bytes = v.data as Uint8Array;
+      const bytes = bytesData(v.data);
       if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
       return stringValue(encode(bytes));
     }
     if (v.type !== types.string) return refused(messages.type, v);
-    const bytes = decode(v.data as string);
+    const bytes = decode(stringData(v.data));
     return bytes ? bytesValue(bytes) : refused(messages.text, v);
   };
 
@@ -83,9 +83,9 @@ const ksuidOf = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
   const invalid = (): Value => refused('ksuid: invalid ksuid value', v);
   if (v.type === types.bytes)
-    return (v.data as Uint8Array).length === ksuidBytes ? stringValue(encodeKsuid(v.data as Uint8Array)) : invalid();
+    return bytesData(v.data).length === ksuidBytes ? stringValue(encodeKsuid(bytesData(v.data))) : invalid();
   if (v.type !== types.string) return refused('ksuid: argument must a bytes or string type', v);
-  const bytes = decodeKsuid(v.data as string);
+  const bytes = decodeKsuid(stringData(v.data));
   return bytes ? bytesValue(bytes) : invalid();
 };
 const newKsuids = (length: number): Vector => {

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { textToBytes } from '../../../vectors/texts/codec.ts';
 import { chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
-import { type Value, nullValue, stringValue } from '../../../vectors/value.ts';
+import { type Value, nullValue, stringValue, bytesData, numericData, stringData } from '../../../vectors/value.ts';
 import { byValues, refused, type FunctionRow } from '../row.ts';
 
 /** The bytes of a string (UTF-8) or bytes value. */
 const bytesOf = (v: Value): Uint8Array | undefined =>
-  v.type === types.string ? textToBytes(v.data as string) : v.type === types.bytes ? (v.data as Uint8Array) : undefined;
+  v.type === types.string ? textToBytes(stringData(v.data)) : v.type === types.bytes ? bytesData(v.data) : undefined;
 
 const digestRow = (name: 'md5' | 'sha1' | 'sha256', example: string): FunctionRow => ({
   name,
@@ -48,7 +48,7 @@ const toHex = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
   if (whole.has(v.type))
     return stringValue(
-      BigInt.asUintN(64, BigInt(v.data as number | bigint))
+      BigInt.asUintN(64, BigInt(numericData(v.data)))
         .toString(16)
         .toUpperCase(),
     );

@@ -1,7 +1,7 @@
 /** grok: text taken apart by named patterns. */
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { types } from '../../../vectors/type.ts';
-import { type Value, nullValue, recordValue, stringValue } from '../../../vectors/value.ts';
+import { type Value, nullValue, recordValue, stringValue, stringData } from '../../../vectors/value.ts';
 import { grokPatterns } from './grok-patterns.ts';
 import { refused } from '../row.ts';
 
@@ -24,13 +24,13 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
     return refused('grok: definitions argument must be a string', definitions);
   if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
   if (text.type !== types.string) return refused('grok: input argument must be a string', text);
-  const compiled = compiledOf(pattern.data as string, (definitions?.data ?? '') as string);
+  const compiled = compiledOf(stringData(pattern.data), (definitions?.data ?? '') as string);
   if (typeof compiled === 'string')
     return refused(
       `grok: ${compiled}`,
       compiled.startsWith('the pattern already') && definitions ? definitions : pattern,
     );
-  const matcher = compiled.re.matcher(text.data as string);
+  const matcher = compiled.re.matcher(stringData(text.data));
   if (!matcher.find()) return refused('grok: value does not match pattern', text);
   const fields = new Map<string, string>();
   for (const { name, group } of compiled.fields) {

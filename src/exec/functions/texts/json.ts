@@ -7,7 +7,7 @@
  * - What is not there is null; text that is no JSON is an error value.
  */
 import { isInteger, types } from '../../../vectors/type.ts';
-import { type Value, intValue, nullValue, stringValue } from '../../../vectors/value.ts';
+import { type Value, intValue, nullValue, stringValue, stringData } from '../../../vectors/value.ts';
 import { type Json, isJsonArray, isJsonObject, jsonOf, jsonText, parseJson } from '../../expressions/json-text.ts';
 import { itemsOf, listOf } from '../lists/lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -16,7 +16,7 @@ import { Refusal, byRow } from '../typed.ts';
 const noJson = new Refusal('text is no JSON');
 const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
 export const parsedJson = (v: Value): Json | Refusal => {
-  const found = v.type === types.string ? parseJson(v.data as string) : jsonOf(v);
+  const found = v.type === types.string ? parseJson(stringData(v.data)) : jsonOf(v);
   return found === undefined ? noJson : found;
 };
 
@@ -100,7 +100,7 @@ const taken =
       const steps = isPlace
         ? { steps: [Number(p.data)], isMany: false }
         : p.type === types.string
-          ? pathOf(p.data as string)
+          ? pathOf(stringData(p.data))
           : undefined;
       if (!steps) return noPath;
       const found = at(json, steps);
@@ -137,7 +137,7 @@ const objectOf = (...parts: readonly Value[]): Value | Refusal => {
   if (given.length % 2 === 1) return new Refusal('pairs of a name and a value required');
   for (let i = 0; i < given.length; i += 2) {
     if (given[i].type !== types.string) return new Refusal('pairs of a name and a value required', i);
-    entries.set(given[i].data as string, jsonOf(given[i + 1]));
+    entries.set(stringData(given[i].data), jsonOf(given[i + 1]));
   }
   return asJson(entries);
 };

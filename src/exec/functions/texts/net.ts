@@ -1,6 +1,6 @@
 /** Functions on addresses and networks. */
 import { isFloat, isNumeric, types } from '../../../vectors/type.ts';
-import { type Value, recordValue, underValue, wrappedError } from '../../../vectors/value.ts';
+import { type Value, recordValue, underValue, wrappedError, bytesData } from '../../../vectors/value.ts';
 import { netOf } from '../../../vectors/literal.ts';
 import { type BytesVector, type Vector, bools, dataAt, flatten, noRows, nulls, take } from '../../../vectors/vector.ts';
 import { applyCarrying } from '../../expressions/apply.ts';
@@ -25,7 +25,7 @@ const cidrMatch: Evaluate = ([net, within], length) =>
               ? wrapErrors('cidr_match: not a net', n!)
               : bools(
                   n!.form === 'constant'
-                    ? inNet(rows, dataAt(n!.inner, 0) as Uint8Array)
+                    ? inNet(rows, bytesData(dataAt(n!.inner, 0)))
                     : inNets(rows, flatten(n!) as BytesVector),
                 );
           return overlay(
@@ -45,7 +45,7 @@ const inNet = (v: Vector, net: Uint8Array): Uint8Array =>
 const inNets = (v: Vector, nets: BytesVector): Uint8Array => {
   const out = new Uint8Array(v.length);
   for (let i = 0; i < out.length; i++)
-    out[i] = anyAddressIn(take(v, Uint32Array.of(i)), dataAt(nets, i) as Uint8Array) ? 1 : 0;
+    out[i] = anyAddressIn(take(v, Uint32Array.of(i)), bytesData(dataAt(nets, i))) ? 1 : 0;
   return out;
 };
 
@@ -60,7 +60,7 @@ const networkOf = (of: Value, by?: Value): Value => {
   const address = underValue(of);
   const mask = by && underValue(by);
   if (address.type !== types.ip) return wrappedError('network_of: not an IP', address);
-  const ip = address.data as Uint8Array;
+  const ip = bytesData(address.data);
   if (!mask) {
     if (ip.length !== 4) return refused('network_of: not an IPv4 address', address);
     return { type: types.net, data: netOf(ip, ip[0] < 128 ? 8 : ip[0] < 192 ? 16 : 24) };
@@ -71,9 +71,9 @@ const networkOf = (of: Value, by?: Value): Value => {
       { name: 'mask', value: mask },
     ]);
   if (mask.type === types.ip) {
-    if ((mask.data as Uint8Array).length !== ip.length)
+    if (bytesData(mask.data).length !== ip.length)
       return refused('network_of: address and mask have different lengths', both());
-    const bits = maskBits(mask.data as Uint8Array);
+    const bits = maskBits(bytesData(mask.data));
     return bits < 0 ? refused('network_of: mask is non-contiguous', mask) : { type: types.net, data: netOf(ip, bits) };
   }
   if (!isNumeric(mask.type) || isFloat(mask.type) || mask.type === types.duration || mask.type === types.time)

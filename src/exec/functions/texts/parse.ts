@@ -1,6 +1,6 @@
 /** Functions that parse text: grok, parse_sup, parse_uri. */
 import { types } from '../../../vectors/type.ts';
-import { type Value, nullValue, underValue } from '../../../vectors/value.ts';
+import { type Value, nullValue, underValue, stringData } from '../../../vectors/value.ts';
 import { parseSup } from '../../../vectors/sup/parse.ts';
 import { SupError } from '../../../vectors/sup/error.ts';
 import { grok } from './grok.ts';
@@ -12,7 +12,7 @@ const sup = (v: Value): Value => {
   if (text.type === types.null) return nullValue;
   if (text.type !== types.string) return refused('parse_sup: string arg required', v);
   try {
-    return parseSup(text.data as string) ?? nullValue;
+    return parseSup(stringData(text.data)) ?? nullValue;
   } catch (error) {
     if (error instanceof SupError) return refused(`parse_sup: ${error.message}`, v);
     throw error;
@@ -21,7 +21,7 @@ const sup = (v: Value): Value => {
 const uri = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
   if (v.type !== types.string) return refused('parse_uri: string arg required', v);
-  const parsed = parseUri(v.data as string);
+  const parsed = parseUri(stringData(v.data));
   return typeof parsed === 'string' ? refused(`parse_uri: ${parsed}`, v) : parsed;
 };
 

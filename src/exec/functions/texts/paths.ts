@@ -1,6 +1,6 @@
 /** Paths of files as texts. Both slashes part, unless one of them is asked for. */
 import { types } from '../../../vectors/type.ts';
-import { stringValue } from '../../../vectors/value.ts';
+import { stringValue, stringData } from '../../../vectors/value.ts';
 import { listOf } from '../lists/lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -105,7 +105,7 @@ export const paths: readonly FunctionRow[] = [
     'parse_filename(path[, short[, separator]])',
     'The last part of a path, without its ending if the second argument is true.',
     byRow('parse_filename', ['string', 'value', 'string'], 'string', (path, short, kind) => {
-      const given = short?.type === types.string ? (short.data as string) : kind;
+      const given = short?.type === types.string ? stringData(short.data) : kind;
       const separator = separatorOf(given ?? 'both_slash');
       if (separator instanceof Refusal) return separator;
       const name = path.slice(lastOf(path, separator) + 1);

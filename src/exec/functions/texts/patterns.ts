@@ -21,6 +21,7 @@ import {
   type Kernel,
 } from '../row.ts';
 import { textLists } from './strings.ts';
+import { stringData } from '../../../vectors/value.ts';
 
 /** A constant pattern with metacharacters is a regular expression; any other pattern is text, in any case. */
 const grep = ({ literals }: CallContext): Evaluate => {
@@ -29,14 +30,14 @@ const grep = ({ literals }: CallContext): Evaluate => {
   const plain =
     literal?.type === types.string
       ? {
-          text: literal.data as string,
-          search: foldedSearch(literal.data as string),
-          test: foldedTest(literal.data as string),
+          text: stringData(literal.data),
+          search: foldedSearch(stringData(literal.data)),
+          test: foldedTest(stringData(literal.data)),
         }
       : undefined;
   const constantPattern =
-    literal?.type === types.string && !isPlainText(literal.data as string)
-      ? regexpTest(literal.data as string)
+    literal?.type === types.string && !isPlainText(stringData(literal.data))
+      ? regexpTest(stringData(literal.data))
       : undefined;
   return ([pattern, v], length) => {
     if (length === 0) return noRows;
@@ -48,7 +49,7 @@ const grep = ({ literals }: CallContext): Evaluate => {
       ([p], [rows], n) => {
         if (!isText(p!)) return wrapErrors('grep: pattern argument must be a string', p!);
         if (p!.form === 'constant') {
-          const wanted = dataAt(p!.inner, 0) as string;
+          const wanted = stringData(dataAt(p!.inner, 0));
           return wanted === plain?.text ? searchText(rows!, plain.search, plain.test) : grepText(rows!, wanted);
         }
         const text = texts(p!);

@@ -4,7 +4,7 @@
  */
 import { firstCodePoint, textToBytes } from '../../../vectors/texts/codec.ts';
 import { isInteger, types } from '../../../vectors/type.ts';
-import { type Value, intValue, stringValue } from '../../../vectors/value.ts';
+import { type Value, intValue, stringValue, bytesData, numericData, stringData } from '../../../vectors/value.ts';
 import { flatten, nulls, numbers, take } from '../../../vectors/vector.ts';
 import { apply } from '../../expressions/apply.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
@@ -57,9 +57,9 @@ const inBase = (n: number | bigint, base: number | bigint, length: number | bigi
     : BigInt(n).toString(Number(base)).toUpperCase().padStart(Number(length), '0');
 };
 const binaryDigits = (v: Value): string | Refusal => {
-  if (isInteger(v.type)) return BigInt.asUintN(64, BigInt(v.data as number | bigint)).toString(2);
+  if (isInteger(v.type)) return BigInt.asUintN(64, BigInt(numericData(v.data))).toString(2);
   return v.type === types.string
-    ? [...textToBytes(v.data as string)].map((b) => b.toString(2).padStart(8, '0')).join('')
+    ? [...textToBytes(stringData(v.data))].map((b) => b.toString(2).padStart(8, '0')).join('')
     : new Refusal('integer or string argument required');
 };
 /** The bytes lie one string after the other: nothing is decoded. */
@@ -83,9 +83,9 @@ const byteLengthsOf: Evaluate = ([arg], length) =>
     : apply([arg!], length, byteLengths, 'bare');
 const codePoint = (s: string, none: number): number => firstCodePoint(s) ?? none;
 const sizeOf = (v: Value): number | Refusal => {
-  if (v.type === types.bytes) return (v.data as Uint8Array).length;
+  if (v.type === types.bytes) return bytesData(v.data).length;
   return v.type === types.string
-    ? textToBytes(v.data as string).length
+    ? textToBytes(stringData(v.data)).length
     : new Refusal('string or bytes argument required');
 };
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });

@@ -4,7 +4,16 @@ import { sqlText } from '../../expressions/sql/texts.ts';
 import { exactOf, isLongDecimal, nearValue } from '../../../vectors/decimal.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Value, intValue, nullValue, stringValue, wrappedError } from '../../../vectors/value.ts';
+import {
+  type Value,
+  intValue,
+  nullValue,
+  stringValue,
+  wrappedError,
+  numberData,
+  numericData,
+  stringData,
+} from '../../../vectors/value.ts';
 import { valueAt } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -127,7 +136,7 @@ const plainNumber = (v: Value): Value => {
 /** The digits of a number without its sign; undefined where the letter does not fit. */
 const digitsOf = (v: Value, { type, precision, alternate }: Spec): string | undefined => {
   if (isInteger(v.type)) {
-    const x = BigInt(v.data as number | bigint);
+    const x = BigInt(numericData(v.data));
     const size = x < 0n ? -x : x;
     switch (type) {
       case '':
@@ -150,7 +159,9 @@ const digitsOf = (v: Value, { type, precision, alternate }: Spec): string | unde
         return 'eEgG'.includes(type) ? floatDigits(Math.abs(Number(x)), type, precision) : undefined;
     }
   }
-  return type === '' || 'eEfFgG'.includes(type) ? floatDigits(Math.abs(v.data as number), type, precision) : undefined;
+  return type === '' || 'eEfFgG'.includes(type)
+    ? floatDigits(Math.abs(numberData(v.data)), type, precision)
+    : undefined;
 };
 const exponent = (text: string): string => text.replace(/e([+-])(\d)$/, 'e$10$2');
 const floatDigits = (x: number, type: string, precision: number | undefined): string => {
@@ -186,7 +197,7 @@ const grouped = (digits: string, by: string): string =>
 const isNegative = (v: Value): boolean =>
   typeof v.data === 'bigint' ? v.data < 0n : (v.data as number) < 0 || Object.is(v.data, -0);
 const textFor = (v: Value): string => {
-  if (v.type === types.string) return v.data as string;
+  if (v.type === types.string) return stringData(v.data);
   const cast = v.type === types.bytes ? v : valueAt(castVector(vectorOf([v]), types.string), 0);
   return typeof cast.data === 'string' ? cast.data : sqlText(v);
 };
@@ -223,7 +234,7 @@ const formatted =
   (piecesOf: (format: string) => readonly Piece[] | undefined) =>
   (format: Value, ...given: readonly Value[]): string | Refusal => {
     if (format.type !== types.string) return new Refusal('string argument required');
-    const pieces = piecesOf(format.data as string);
+    const pieces = piecesOf(stringData(format.data));
     const values = given.filter((v) => v !== undefined);
     if (!pieces) return new Refusal('invalid format');
     let out = '';

@@ -3,7 +3,7 @@
  */
 import { dateOfDays, daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
-import { type Value, integer, nullValue } from '../../../vectors/value.ts';
+import { type Value, integer, nullValue, numericData } from '../../../vectors/value.ts';
 import { type Vector, constant, flatten, numbers } from '../../../vectors/vector.ts';
 import { aliasOf, byKernel, byValues, isText, refused, rowsOf, texts, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, rowKernel } from '../typed.ts';
@@ -199,10 +199,10 @@ const timeOfSeconds = (seconds: number): Nanos | Refusal => {
 /** Times as numbers of a unit; such numbers of milliseconds as times. */
 const epochMs = (v: Value): Value => {
   if (v.type === types.null) return nullValue;
-  if (v.type === types.time) return { type: types.int64, data: floorBy(v.data as Nanos, 1_000_000n) };
+  if (v.type === types.time) return { type: types.int64, data: floorBy(numericData(v.data), 1_000_000n) };
   if (v.type.kind !== 'primitive' || !wholeNames.test(v.type.name))
     return refused('epoch_ms: time or integer argument required', v);
-  const nanos = BigInt(v.data as Nanos) * 1_000_000n;
+  const nanos = BigInt(numericData(v.data)) * 1_000_000n;
   return fitsInt64(nanos) ? { type: types.time, data: integer(nanos) } : refused('epoch_ms: out of range', v);
 };
 const wholeNames = /^u?int\d+$/;

@@ -4,7 +4,7 @@
  */
 import { dateOfDays, daysOfDate, primitiveText } from '../../../vectors/literal.ts';
 import { type PrimitiveType, types } from '../../../vectors/type.ts';
-import { type Value, floatValue, intValue, recordValue } from '../../../vectors/value.ts';
+import { type Value, floatValue, intValue, recordValue, numericData, stringData } from '../../../vectors/value.ts';
 import { type Vector, flatten, numbers } from '../../../vectors/vector.ts';
 import { type TimeSpan, lengthOfSpan, spanOf } from '../../../vectors/spans.ts';
 import { sqlClock } from '../../expressions/sql/texts.ts';
@@ -123,36 +123,36 @@ type PartsOf = (name: string) => Value | undefined;
 /** The parts of a time, of a duration or interval, or of a time of day, which is a text; undefined for other values. */
 const partsOf = ({ type, data }: Value): PartsOf | undefined => {
   if (type === types.time) {
-    const moment = momentAt(data as Nanos);
+    const moment = momentAt(numericData(data));
     return (name) => byName.get(name)?.of(moment);
   }
   const span = spanOf({ type, data });
   if (span) return (name) => spanPart(span, name);
-  const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
+  const clock = type === types.string ? sqlClock(stringData(data), 9) : undefined;
   return clock === undefined
     ? undefined
     : (name) => (ofClock.has(name) ? byName.get(name)!.of(momentAt(clock)) : undefined);
 };
 /** The nanoseconds since 1970, of a span, or since midnight; a month that is a part of an interval has thirty days. */
 export const epochNanos = ({ type, data }: Value): bigint | undefined => {
-  if (type === types.time) return BigInt(data as Nanos);
+  if (type === types.time) return BigInt(numericData(data));
   const span = spanOf({ type, data });
   if (span) return lengthOfSpan(span);
-  const clock = type === types.string ? sqlClock(data as string, 9) : undefined;
+  const clock = type === types.string ? sqlClock(stringData(data), 9) : undefined;
   return clock === undefined ? undefined : BigInt(clock);
 };
 /** A part by its name, or a record of those that a list names. */
 export const datePart = (part: Value, of: Value, argument = 1): Value | Refusal => {
   const parts = partsOf(of);
   if (!parts) return noTime(argument);
-  if (part.type === types.string) return parts((part.data as string).toLowerCase()) ?? unknownPart;
+  if (part.type === types.string) return parts(stringData(part.data).toLowerCase()) ?? unknownPart;
   const names = itemsOf(part)?.values;
   if (!names?.every((n) => n.type === types.string)) return new Refusal('string argument required');
   const fields = new Map<string, Value>();
   for (const { data } of names) {
-    const found = parts((data as string).toLowerCase());
+    const found = parts(stringData(data).toLowerCase());
     if (!found) return unknownPart;
-    fields.set(data as string, found);
+    fields.set(stringData(data), found);
   }
   return recordValue([...fields].map(([name, value]) => ({ name, value })));
 };

@@ -5,7 +5,7 @@
 import { daysOfDate, daysOfMonth, fitsInt64, timesHeld } from '../../../vectors/literal.ts';
 import { type TimeSpan, nanosOfDay, spanOf } from '../../../vectors/spans.ts';
 import { types } from '../../../vectors/type.ts';
-import { type Value, integer } from '../../../vectors/value.ts';
+import { type Value, integer, numericData, stringData } from '../../../vectors/value.ts';
 import { isoDay, isoWeek, momentAt, type FullMoment } from './date-parts.ts';
 import { itemsOf } from '../lists/lists.ts';
 import { areSpans } from '../../expressions/sql/span-arithmetic.ts';
@@ -372,7 +372,7 @@ const parsedBy = (text: string, format: Value): Nanos | Refusal => {
   if (!list?.every((f) => f.type === types.string)) return new Refusal('string or list of strings required', 1);
   let last: Nanos | Refusal = noTime;
   for (const f of list) {
-    last = parsed(text, f.data as string);
+    last = parsed(text, stringData(f.data));
     if (!(last instanceof Refusal)) break;
   }
   return last;
@@ -392,7 +392,7 @@ const noShift = new Refusal('time or duration required', 2);
 const shifted = (t: Nanos, shift: Value | undefined, start: (t: Nanos, origin?: Nanos) => bigint): Nanos | Refusal => {
   const span = shiftOf(shift);
   if (span === undefined) return noShift;
-  if (span === 'origin') return inRange(start(t, shift!.data as Nanos));
+  if (span === 'origin') return inRange(start(t, numericData(shift!.data)));
   const at = movedBy(t, span, -1);
   const found = at === undefined ? tooFar : inRange(start(at));
   return found instanceof Refusal ? found : (movedBy(found, span, 1) ?? tooFar);

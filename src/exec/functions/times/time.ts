@@ -1,7 +1,7 @@
 /** Functions on times and durations. */
 import { strict as assert } from 'node:assert';
 import { types } from '../../../vectors/type.ts';
-import { integer } from '../../../vectors/value.ts';
+import { integer, numericData } from '../../../vectors/value.ts';
 import {
   type NumberArray,
   type NumberVector,
@@ -26,7 +26,7 @@ const bucket: Kernel = (args, length) => {
   if (!isOf(span!, types.duration)) return wrapErrors('bucket: second argument is not a duration', span!);
   const v = flatten(t!) as NumberVector;
   if (span!.form === 'constant') {
-    const size = data(span!)(0) as number | bigint;
+    const size = numericData(data(span!)(0));
     const quick = typeof size === 'number' && size > 0 ? bucketQuickly(v, size) : undefined;
     if (quick) return numbers(v.type, quick);
   }
@@ -34,7 +34,7 @@ const bucket: Kernel = (args, length) => {
   const out = new BigInt64Array(length);
   for (let i = 0; i < length; i++) {
     const x = BigInt(v.values[i]);
-    const s = BigInt(size(i) as number | bigint);
+    const s = BigInt(numericData(size(i)));
     out[i] = s === 0n ? x : x - (x % s);
   }
   return numbers(v.type, narrowed(out));

@@ -1,7 +1,7 @@
 /** fromEach: what each row's text names is opened and read. */
 import { types } from '../../../vectors/type.ts';
 import { type Vector, slice, valueAt } from '../../../vectors/vector.ts';
-import { underValue } from '../../../vectors/value.ts';
+import { underValue, stringData } from '../../../vectors/value.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { type Step, batches, eachBatch, evaluate, isBatch } from '../../operator.ts';
@@ -18,7 +18,10 @@ export const fromEach = (expr: AsyncEvaluator, format: string | undefined, conte
         yield wrapErrors('from encountered non-string input', slice(names, i, i + 1) satisfies Vector);
         continue;
       }
-      for (const item of pulled(() => context.host.open(name.data as string, format, context.signal), context.signal)) {
+      for (const item of pulled(
+        () => context.host.open(stringData(name.data), format, context.signal),
+        context.signal,
+      )) {
         if (isBatch(item)) yield* batches(item, context.batchRows);
         else yield item;
       }

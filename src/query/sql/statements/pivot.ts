@@ -33,7 +33,7 @@ import { columnOf, nameNode, queryOf, subqueryTable } from '../nodes.ts';
 import { pivotedByRows } from './pivot-rows.ts';
 import { type LoweredTables, aliased, lowerTables } from '../tables.ts';
 import { types } from '../../../vectors/type.ts';
-import { type Value, underUnion, underValue } from '../../../vectors/value.ts';
+import { type Value, underUnion, underValue, itemsData, stringData } from '../../../vectors/value.ts';
 
 /** Most columns that a PIVOT may give. */
 const columnsMax = 10_000;
@@ -195,13 +195,13 @@ const valuesIn = ({ type, data }: Value): readonly Value[] | undefined => {
   return (data as readonly Value['data'][]).flatMap((d) => {
     const row = underUnion({ type: type.element, data: d });
     return row.type.kind === 'record'
-      ? [underValue({ type: row.type.fields[0].type, data: (row.data as readonly Value['data'][])[0] })]
+      ? [underValue({ type: row.type.fields[0].type, data: itemsData(row.data)[0] })]
       : [];
   });
 };
 const literalOf = ({ type, data }: Value, span: Span): Expr | undefined => {
   if (type === types.null) return undefined;
-  if (type === types.string) return textOf(data as string, span);
+  if (type === types.string) return textOf(stringData(data), span);
   const kind =
     type === types.bool ? 'bool' : type === types.int64 ? 'int64' : type === types.float64 ? 'float64' : undefined;
   return kind && { kind: 'literal', type: kind, text: String(data), ...span };

@@ -5,7 +5,7 @@
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { spanType, spanValue } from '../../../vectors/spans.ts';
 import { type Type, isInteger, types } from '../../../vectors/type.ts';
-import { integer, intValue, stringValue } from '../../../vectors/value.ts';
+import { integer, intValue, stringValue, numericData } from '../../../vectors/value.ts';
 import type { Analysis } from '../../analyze/context.ts';
 import { type ExprContext, lowerExpr, lowerValue } from '../../analyze/exprs.ts';
 import type { BinaryExpr, CallExpr, Expr, IntervalExpr, Span, UnaryExpr } from '../../ast.ts';
@@ -40,9 +40,7 @@ const alone = ({ months, rest }: Lowered): PlanExpr => {
 };
 /** The whole number of a literal. */
 const wholeOf = (e: PlanExpr): bigint | undefined =>
-  e.kind === 'literal' && isCount(e) && e.value.type !== types.float64
-    ? BigInt(e.value.data as number | bigint)
-    : undefined;
+  e.kind === 'literal' && isCount(e) && e.value.type !== types.float64 ? BigInt(numericData(e.value.data)) : undefined;
 
 const duration = (nanos: bigint): PlanExpr => literal({ type: types.duration, data: integer(nanos) });
 
@@ -153,7 +151,7 @@ const product = (x: PlanExpr, y: PlanExpr): PlanExpr => {
     isCount(y)
   ) {
     const type = x.value.type === types.duration || y.value.type === types.duration ? types.duration : types.int64;
-    const value = BigInt(x.value.data as number) * BigInt(y.value.data as number);
+    const value = BigInt(numericData(x.value.data)) * BigInt(numericData(y.value.data));
     if (fitsInt64(value)) return literal({ type, data: integer(value) });
   }
   const made: PlanExpr = { kind: 'arithmetic', operator: '*', left: x, right: y, sql: true };
