@@ -122,14 +122,15 @@ const compileRounds = async (
   const resolutions = new Map<string, Resolution>();
   const contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
+  const { turn = (work) => work() } = environment;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
-    const pipeline = ended(lowerMain(analysis, query), endingOf(query, options.ending));
+    const pipeline = turn(() => ended(lowerMain(analysis, query), endingOf(query, options.ending)));
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
     // A default source that was known at once is read in the next round only.
     if (analysis.pending.size === 0 && analysis.unread.size === 0 && !isFirstNeeded)
-      return finish(analysis, pipeline, environment, options);
+      return turn(() => finish(analysis, pipeline, environment, options));
     await Promise.all([
       ...[...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))),
       ...[...analysis.unread].map(async ([handle, source]) => contents.set(handle, await environment.content!(source))),

@@ -172,12 +172,13 @@ const forgotten = new FinalizationRegistry<string>((key) => {
   if (interned.get(key)?.deref() === undefined) interned.delete(key);
 });
 
-/** What a type takes with its entry here, about, beside its key. */
+/** What a type takes with its entry here, about, beside its key, and what each of its fields does. */
 const typeBytes = 1024;
-const intern = <T extends Type>(key: string, make: (id: number) => T): T => {
+const fieldBytes = 64;
+const intern = <T extends Type>(key: string, make: (id: number) => T, fields = 0): T => {
   const found = interned.get(key)?.deref();
   if (found) return found as T;
-  charge(typeBytes + key.length, 'a value of many types');
+  charge(typeBytes + key.length + fields * fieldBytes, 'a value of many types');
   const type = make(nextId++);
   interned.set(key, new WeakRef<Type>(type));
   forgotten.register(type, key);
@@ -193,11 +194,15 @@ export const recordType = (
 ): RecordType => {
   let key = 'r';
   for (const f of fields) key += `${f.optional ? '?' : ','}${f.type.id}:${f.name.length}:${f.name}`;
-  return intern(key, (id) => ({
-    kind: 'record',
-    id,
-    fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
-  }));
+  return intern(
+    key,
+    (id) => ({
+      kind: 'record',
+      id,
+      fields: fields.map((f) => ({ name: f.name, type: f.type, optional: f.optional ?? false })),
+    }),
+    fields.length,
+  );
 };
 /** The type `[element]`. */
 export const arrayType = (element: Type): ArrayType =>

@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { type Type, types } from '../../vectors/type.ts';
 import { mayHaveLongDecimals } from '../../vectors/decimal.ts';
+import { charge } from '../../vectors/stop.ts';
 import { typesOf } from '../../vectors/fuse.ts';
 import { type Value, stringData, typeData } from '../../vectors/value.ts';
 import { type Vector, bools, constant, noRows, nulls, valueAt } from '../../vectors/vector.ts';
@@ -83,8 +84,12 @@ const outermost =
 type Of<K extends PlanExpr['kind']> = Extract<PlanExpr, { readonly kind: K }>;
 type Compilers = { readonly [K in PlanExpr['kind']]: (expr: Of<K>, context: ExpressionContext) => Evaluator };
 
-const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator =>
-  (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
+const compile = <K extends PlanExpr['kind']>(expr: Of<K>, context: ExpressionContext): Evaluator => {
+  charge(evaluatorBytes, 'the plan of a query');
+  return (compilers[expr.kind as K] as (e: PlanExpr, c: ExpressionContext) => Evaluator)(expr, context);
+};
+/** What an expression that is made ready takes, about. */
+const evaluatorBytes = 512;
 
 const compilers: Compilers = {
   literal: ({ value }, { names }) => {

@@ -2,6 +2,7 @@
 import { RE2JS } from 're2js';
 import { messageOf } from '../../errors.ts';
 import { daysOfMonth, fitsInt64, parseTime, timesHeld } from '../../vectors/literal.ts';
+import { charge } from '../../vectors/stop.ts';
 import { type Type, types, membersOf } from '../../vectors/type.ts';
 import { intValue, missing, nullValue, stringValue, typeValue, stringData, typeData } from '../../vectors/value.ts';
 import { lowerAgg, lowerCall } from './calls.ts';
@@ -132,7 +133,12 @@ export interface ExprContext {
  * The plan's expression for one of the syntax tree, its place noted. What has a fault, which `a` notes, gives something
  * that stands in for it.
  */
-export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => a.at(e, lower(a, e, c));
+export const lowerExpr = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
+  charge(exprBytes, 'the plan of a query');
+  return a.at(e, lower(a, e, c));
+};
+/** What an expression takes in a plan, with its place and its type, about. */
+const exprBytes = 512;
 
 const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
   const sub = (part: Expr): PlanExpr => lowerExpr(a, part, c);

@@ -722,6 +722,8 @@ export interface CompileEnvironment {
   readonly indexBase?: 0 | 1;
   /** Evaluates an expression that depends on no row (engine of exec, given by the caller). */
   readonly evaluate: (expr: PlanExpr, functions: readonly PlanFunction[]) => Value;
+  /** Does work of the analysis that awaits nothing, on the account of whoever asked for it; absent: on nobody's. */
+  readonly turn?: <T>(work: () => T) => T;
 }
 
 /** Statements that change rows of a pool, but add none alone. */

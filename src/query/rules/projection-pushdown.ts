@@ -38,8 +38,16 @@ export type Demands = Map<number, Demand>;
 
 /** What either asks for. */
 export const union = (a: Demand, b: Demand): Demand => (a === 'all' || b === 'all' ? 'all' : [...a, ...b]);
-const readBy = (exprs: readonly PlanExpr[]): Demand =>
-  exprs.reduce<Demand>((d, e) => union(d, fieldsRead(e) ?? 'all'), []);
+const readBy = (exprs: readonly PlanExpr[]): Demand => allOf(exprs.map((e) => fieldsRead(e) ?? 'all'));
+/** What any of them asks for; SUMMARIZE has tens of thousands. */
+const allOf = (demands: readonly Demand[]): Demand => {
+  const paths: FieldPath[] = [];
+  for (const demand of demands) {
+    if (demand === 'all') return 'all';
+    for (const path of demand) paths.push(path);
+  }
+  return paths;
+};
 
 /**
  * The pipeline with its scans told, and what it asks of the values that come into it. `tables`: what it asks of tables
@@ -123,18 +131,23 @@ const wantedOf = (
     return { expr, demand: row.length === 0 && paths.length === 0 ? 'all' : paths.map((path) => [...row, ...path]) };
   if (expr.kind !== 'record' || !isPlain(expr) || paths.some((path) => path.length === 0))
     return { expr, demand: fieldsRead(expr) ?? 'all' };
-  const kept = expr.elements.filter((x) => x.kind === 'field' && paths.some(([name]) => name === x.name));
-  const elements: RecordElement[] = [];
-  let demand: Demand = [];
-  for (const x of kept.length > 0 ? kept : expr.elements.slice(0, 1)) {
-    const inner = wantedOf(
-      x.value,
-      paths.filter(([name]) => x.kind === 'field' && name === x.name).map((path) => path.slice(1)),
-    );
-    elements.push({ ...x, value: inner.expr });
-    demand = union(demand, inner.demand);
+  const behind = new Map<string, FieldPath[]>();
+  for (const [name, ...path] of paths) {
+    const known = behind.get(name!);
+    if (known) known.push(path);
+    else behind.set(name!, [path]);
   }
-  return { expr: { ...expr, elements }, demand };
+  const wantedOfField = (x: RecordElement): readonly FieldPath[] | undefined =>
+    x.kind === 'field' ? behind.get(x.name) : undefined;
+  const kept = expr.elements.filter(wantedOfField);
+  const elements: RecordElement[] = [];
+  const demands: Demand[] = [];
+  for (const x of kept.length > 0 ? kept : expr.elements.slice(0, 1)) {
+    const inner = wantedOf(x.value, wantedOfField(x) ?? []);
+    elements.push({ ...x, value: inner.expr });
+    demands.push(inner.demand);
+  }
+  return { expr: { ...expr, elements }, demand: allOf(demands) };
 };
 /** No spreads, and each name once. */
 const isPlain = ({ elements }: PlanExpr & { readonly kind: 'record' }): boolean =>
@@ -152,10 +165,19 @@ const told = (scan: PlanOp & { readonly kind: 'scan' }, demand: Demand): PlanOp 
 /** Without repeated paths and without those inside another. */
 const minimal = (paths: readonly FieldPath[]): readonly FieldPath[] => {
   const kept: FieldPath[] = [];
+  const keys = new Set<string>();
   for (const path of [...paths].sort((a, b) => a.length - b.length)) {
-    if (!kept.some((k) => k.every((name, i) => name === path[i]))) kept.push(path);
+    const starts = startsOf(path);
+    if (starts.some((key) => keys.has(key))) continue;
+    kept.push(path);
+    keys.add(starts.at(-1)!);
   }
   return kept;
+};
+/** A key of each path that this one begins with: of the row, and so on up to itself. */
+const startsOf = (path: FieldPath): readonly string[] => {
+  let key = '';
+  return ['', ...path.map((name) => (key += `${name.length}:${name}`))];
 };
 
 const joined = (

@@ -9,6 +9,7 @@
  * - Every rule can be switched off by its name, and the answer stays the same: `test/random` and the case runner
  *   compare.
  */
+import { checkStop } from '../../vectors/stop.ts';
 import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelinesOf, withBody } from '../plan/walk.ts';
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule, RuleContext } from './rule.ts';
@@ -102,6 +103,7 @@ const opsHaveSubquery = (ops: readonly PlanOp[]): boolean =>
   ops.some((op) => exprsOf(op).some(hasSubquery) || pipelinesOf(op).some((p) => opsHaveSubquery(p.ops)));
 
 const applyRule = (rule: Rule, pipeline: Pipeline, context: RuleContext, nested: boolean): Pipeline => {
+  checkStop();
   const inner = (p: Pipeline): Pipeline =>
     rule.whole ? inSubqueries(rule, p, context) : applyRule(rule, p, context, true);
   const below = (op: PlanOp): PlanOp => {

@@ -20,6 +20,7 @@ import {
   unionType,
 } from '../../vectors/type.ts';
 import { longDecimalType } from '../../vectors/decimal.ts';
+import { checkStopAt } from '../../vectors/stop.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
 import type { Span } from '../ast.ts';
 import { fieldHint } from '../analyze/hints.ts';
@@ -142,6 +143,7 @@ export class TypeChecker {
   private readonly calls = new Set<string>();
   private prefix = '';
   private callCount = 0;
+  private steps = 0;
   /** What is looked at: the query, a function as it is declared, or as it is called. */
   private within: 'query' | 'declaration' | 'call' = 'query';
   private readonly declared = new Set<number>();
@@ -238,6 +240,7 @@ export class TypeChecker {
   }
 
   private typeOf(e: PlanExpr, self: Type): Type {
+    checkStopAt(this.steps++);
     switch (e.kind) {
       // An error stands for what the analysis could not make.
       case 'literal':

@@ -76,6 +76,7 @@ export const lakeEnvironment = (
     aggregates: aggregateCatalog,
     windows: windowCatalog,
     evaluate: (expr, functions) => working(task.signal, () => evaluateConstant(expr, functions)),
+    turn: (work) => working(task.signal, work),
     known: (request) => {
       const source = named(request);
       if (source.kind !== 'name' || source.meta !== undefined || source.format !== undefined || source.forLoad)

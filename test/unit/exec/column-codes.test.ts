@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ColumnCodes } from '../../../src/exec/aggregates/grouping/codes.ts';
 import { none } from '../../../src/exec/aggregates/grouping/pair-table.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
@@ -88,4 +88,52 @@ test('codes stay what they are when values of another kind come, and the first o
   expect(Array.from(codes.codes(vectorOf(parseSupValues('1 "b" 2 "c" 1'))))).toEqual([2, 1, 3, 4, 2]);
   expect(texts(codes.valuesAt(Uint32Array.of(4, 0, 2)))).toEqual(['"c"', '"a"', '1']);
   expect(codes.size).toBe(5);
+});
+
+describe('records of more columns than have tables of their own', () => {
+  const width = 600;
+  const wide = (shape: number, cell: (k: number) => string): string =>
+    `{${Array.from({ length: width }, (_, k) => `f${shape}_${k}:${cell(k)}`).join(',')}}`;
+  const rows = [
+    ...[0, 1, 2, 3].map((shape) => wide(shape, (k) => String(k % 7))),
+    wide(2, (k) => (k === 5 ? '"x"' : String(k % 7))),
+    wide(2, (k) => (k === 5 ? '2.' : String(k % 7))),
+    wide(3, (k) => (k === 5 ? '[1,2]' : k === 6 ? 'null' : `{a:${k % 7}}`)),
+    `{x:1,${wide(4, () => '1').slice(1)}`,
+  ];
+  const optional = (cell: string): Vector => vectorOf(parseSupValues(`${wide(5, () => '1').slice(0, -1)},o?:${cell}}`));
+  const all = (of: readonly string[]): Vector => vectorOf(parseSupValues(of.join('\n')));
+
+  test('have a code for each value, and their values back', () => {
+    const codes = new ColumnCodes();
+    expect(rows.map((row) => codes.codes(all([row]))[0])).toEqual([...rows.keys()]);
+    expect(Array.from(codes.codes(all([...rows, ...rows])))).toEqual([...rows.keys(), ...rows.keys()]);
+    expect(texts(codes.values())).toEqual(texts(all(rows)));
+    expect(Array.from(codes.codes(all([rows[5]!, wide(2, () => '9'), rows[3]!]), false))).toEqual([5, none, 3]);
+  });
+
+  test('are told apart by what they lack', () => {
+    const codes = new ColumnCodes();
+    for (const row of rows) codes.codes(all([row]));
+    const given = [optional('1'), optional('_::int64'), optional('1'), optional('_::int64')];
+    const first = rows.length;
+    expect(given.map((v) => codes.codes(v)[0]! - first)).toEqual([0, 1, 0, 1]);
+    expect(texts(codes.values()).slice(first)).toEqual([...texts(given[0]!), ...texts(given[1]!)]);
+  });
+
+  test('are equal in SQL by the numbers, and what they lack is null', () => {
+    const codes = new ColumnCodes(true);
+    for (const row of rows.slice(0, 4)) codes.codes(all([row]));
+    expect(Array.from(codes.codes(all([wide(2, (k) => `${k % 7}.`), wide(2, (k) => `${k % 7}`)])))).toEqual([2, 2]);
+    const given = [optional('_::int64'), all([`${wide(5, () => '1').slice(0, -1)},o:null}`])];
+    const [lacking, isNull] = given.map((v) => codes.codes(v)[0]);
+    expect(lacking).toBe(isNull);
+    expect(texts(codes.values())).toHaveLength(codes.size);
+  });
+
+  test('take a few bytes a cell, however many shapes they have', () => {
+    const codes = new ColumnCodes();
+    for (let shape = 0; shape < 50; shape++) codes.codes(all([wide(shape, String)]));
+    expect(codes.bytes).toBeLessThan(50 * width * 100 + 4_000_000);
+  });
 });

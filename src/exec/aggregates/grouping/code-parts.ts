@@ -9,7 +9,10 @@ import {
   primitiveIds,
   types,
 } from '../../../vectors/type.ts';
-import { type BytesVector, type FlatVector, type Vector, dynamic, range } from '../../../vectors/vector.ts';
+import { type BytesVector, type FlatVector, type Vector, dataAt, dynamic, range } from '../../../vectors/vector.ts';
+import { Builder } from '../../../vectors/builder.ts';
+import { concat } from '../../../vectors/concat.ts';
+import { ByteWriter, writeBody } from '../../../vectors/value.ts';
 import { Uint32List, Uint8List } from '../../../vectors/lists.ts';
 import { tidy } from '../../expressions/rows.ts';
 import { NumberTable } from './number-table.ts';
@@ -210,6 +213,46 @@ export class SmallPart implements Part {
     if (this.kind === 'null') return { form: 'null', length };
     if (this.kind === 'type') return { form: 'type', length, codes: numbers, table: [...this.typeNumbers.keys()] };
     return { form: 'enum', type: this.kind, length, codes: numbers };
+  }
+}
+
+/** Lists, maps and unions of one type, by their encoding. */
+export class EncodedPart implements Part {
+  private readonly table = new BytesTable();
+  /** The values since `given`; a builder gives its rows away. */
+  private firsts: Builder;
+  private given: Vector | undefined;
+  private readonly type: Type;
+  constructor(type: Type) {
+    this.type = type;
+    this.firsts = new Builder(type);
+  }
+  get size(): number {
+    return this.table.size;
+  }
+  get bytes(): number {
+    return this.table.held * 2;
+  }
+  codes(v: FlatVector, insert: boolean): Uint32Array {
+    const out = new Uint32Array(v.length);
+    const writer = new ByteWriter();
+    for (let i = 0; i < v.length; i++) {
+      const data = dataAt(v, i);
+      const size = this.table.size;
+      writer.length = 0;
+      writeBody(writer, this.type, data);
+      out[i] = this.table.code(writer.bytes, 0, writer.length, insert);
+      if (this.table.size > size) this.firsts.appendData(this.type, data);
+    }
+    return out;
+  }
+  values(): Vector {
+    if (this.firsts.length > 0 || !this.given) {
+      const rows = this.firsts.finish();
+      this.given = this.given ? concat([this.given, rows]) : rows;
+      this.firsts = new Builder(this.type);
+    }
+    return this.given;
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { asKeys } from '../../../vectors/decimal.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { ByteWriter, writeBody, zeroData } from '../../../vectors/value.ts';
+import { zeroData } from '../../../vectors/value.ts';
 import {
   type Vector,
   type FlatVector,
@@ -25,14 +25,21 @@ import {
   typeAt,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
+import { charge } from '../../../vectors/stop.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { classOf, concat } from '../../../vectors/concat.ts';
 import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { overlay } from '../../expressions/rows.ts';
-import { AnyNumberPart, BytesPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
+import { AnyNumberPart, BytesPart, EncodedPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
 import { CombinationTable } from './combinations.ts';
-import { PairTable, none } from './pair-table.ts';
+import { PairTable, none, what } from './pair-table.ts';
+import { Cells, SharedRecordPart } from './shared-records.ts';
 import { BytesTable, Room, lookUp } from './tables.ts';
+
+/** What the codes of a column take before there are any, about. */
+const columnBytes = 2048;
+/** Beyond so many columns of records, of whatever shapes, those that come share one table (shared-records.ts). */
+const ownColumnsMax = 1024;
 
 /** Records of one shape: the codes of the fields, combined. Absent fields count by their type alone. */
 class RecordPart implements Part {
@@ -45,6 +52,7 @@ class RecordPart implements Part {
   private readonly combinations: CombinationTable | undefined;
   private count = 0;
   constructor(v: RecordVector, sql: boolean) {
+    charge(v.fields.length * columnBytes, what);
     this.fields = v.fields.map((f) => ({
       name: f.name,
       optional: f.optional && !sql,
@@ -64,7 +72,7 @@ class RecordPart implements Part {
     return this.combinations?.size ?? (this.fields.length === 0 ? this.count : this.single.size);
   }
   get bytes(): number {
-    return (this.combinations?.bytes ?? this.single.bytes) + this.fields.reduce((n, f) => n + f.codes.bytes, 0);
+    return this.fields.reduce((n, f) => n + columnBytes + f.codes.bytes, this.combinations?.bytes ?? this.single.bytes);
   }
   /** A single field's codes: those of present rows doubled, absent ones odd, made dense here. */
   private readonly single = new PairTable();
@@ -173,46 +181,6 @@ class WrapPart implements Part {
   }
 }
 
-/** Lists, maps and unions of one type, by their encoding. */
-class EncodedPart implements Part {
-  private readonly table = new BytesTable();
-  /** The values since `given`; a builder gives its rows away. */
-  private firsts: Builder;
-  private given: Vector | undefined;
-  private readonly type: Type;
-  constructor(type: Type) {
-    this.type = type;
-    this.firsts = new Builder(type);
-  }
-  get size(): number {
-    return this.table.size;
-  }
-  get bytes(): number {
-    return this.table.held * 2;
-  }
-  codes(v: FlatVector, insert: boolean): Uint32Array {
-    const out = new Uint32Array(v.length);
-    const writer = new ByteWriter();
-    for (let i = 0; i < v.length; i++) {
-      const data = dataAt(v, i);
-      const size = this.table.size;
-      writer.length = 0;
-      writeBody(writer, this.type, data);
-      out[i] = this.table.code(writer.bytes, 0, writer.length, insert);
-      if (this.table.size > size) this.firsts.appendData(this.type, data);
-    }
-    return out;
-  }
-  values(): Vector {
-    if (this.firsts.length > 0 || !this.given) {
-      const rows = this.firsts.finish();
-      this.given = this.given ? concat([this.given, rows]) : rows;
-      this.firsts = new Builder(this.type);
-    }
-    return this.given;
-  }
-}
-
 /** Lists of SQL, of elements of any types: by the codes of these. */
 class ListPart implements Part {
   private readonly table = new BytesTable();
@@ -276,6 +244,9 @@ export class ColumnCodes {
   private dictionaryBytes = 0;
   private readonly room = new Room();
   private readonly sql: boolean;
+  /** Columns of records that have tables of their own, and the values of the others. */
+  private ownColumns = 0;
+  private cells: Cells | undefined;
   constructor(sql = false) {
     this.sql = sql;
   }
@@ -284,7 +255,10 @@ export class ColumnCodes {
     return places.length === 1 ? places[0].part.size : this.tags.length;
   }
   get bytes(): number {
-    return this.places.reduce((n, p) => n + p.part.bytes, this.tags.array.byteLength * 2 + this.dictionaryBytes);
+    return this.places.reduce(
+      (n, p) => n + p.part.bytes,
+      this.tags.array.byteLength * 2 + this.dictionaryBytes + (this.cells?.bytes ?? 0),
+    );
   }
 
   /**
@@ -355,6 +329,8 @@ export class ColumnCodes {
     this.slots = new Uint32List();
     this.dictionaries.clear();
     this.dictionaryBytes = 0;
+    this.ownColumns = 0;
+    this.cells = undefined;
   }
 
   /** Looks up the dictionary's values that occur, once for each dictionary. */
@@ -483,11 +459,18 @@ export class ColumnCodes {
     if (tag === undefined) {
       const [only, ...others] = this.places;
       this.byClass.set(key, (tag = this.places.length));
-      this.places.push({ part: newPart(v, this.sql), global: new Uint32List(), same: true, names: new Set() });
+      this.places.push({ part: this.partFor(v), global: new Uint32List(), same: true, names: new Set() });
       if (only && others.length === 0) this.adopt(0, only);
     }
     if (this.sql && v.length > 0) this.places[tag].names.add(name);
     return tag;
+  }
+  private partFor(v: FlatVector): Part {
+    if (v.form !== 'record') return newPart(v, this.sql);
+    if (this.ownColumns + v.fields.length > ownColumnsMax)
+      return new SharedRecordPart(v, (this.cells ??= new Cells(new ColumnCodes(this.sql), this.sql)), this.sql);
+    this.ownColumns += v.fields.length;
+    return new RecordPart(v, this.sql);
   }
 }
 
@@ -549,7 +532,7 @@ const unknownOnes = (table: Uint32Array, index: Uint32Array, length: number): Ui
   return found.subarray(0, n);
 };
 
-const newPart = (v: FlatVector, sql: boolean): Part => {
+const newPart = (v: Exclude<FlatVector, RecordVector>, sql: boolean): Part => {
   switch (v.form) {
     case 'number':
       return sql && isOnlyNumber(v.type) ? new AnyNumberPart() : new NumberPart(v.type);
@@ -561,8 +544,6 @@ const newPart = (v: FlatVector, sql: boolean): Part => {
     case 'null':
     case 'type':
       return new SmallPart(v.form);
-    case 'record':
-      return new RecordPart(v, sql);
     case 'error':
       return new WrapPart(undefined, sql);
     case 'named':
