@@ -76,11 +76,15 @@ export const vectorsIn = (v: Vector): number => {
   }
 };
 
-/** So many vectors in a record are not worth a charge. */
+/** So many vectors are not worth a charge. */
 const fewVectors = 1024;
+/** Bytes that the vectors of a vector take beside their rows, where they are many. */
+export const columnsSize = (v: Vector): number => {
+  const vectors = vectorsIn(v);
+  return vectors > fewVectors ? vectors * vectorBytes : 0;
+};
 /** The record, whose columns are charged if they are many: by columns within columns few expressions make very many. */
 export const chargedRecord = (v: RecordVector): RecordVector => {
-  const vectors = vectorsIn(v);
-  if (vectors > fewVectors) charge(vectors * vectorBytes, 'a record');
+  charge(columnsSize(v), 'a record');
   return v;
 };

@@ -12,6 +12,7 @@ import { addedSize, heldSize } from '../../vectors/shown-size.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { types } from '../../vectors/type.ts';
 import { type Value, isMissing, nullValue, underValue } from '../../vectors/value.ts';
+import { vectorsIn } from '../../vectors/sizes.ts';
 import { type Vector, slice, valueAt } from '../../vectors/vector.ts';
 import type { KeptRows, StoredBlock } from '../columns/kept.ts';
 import { newId } from '../ksuid.ts';
@@ -57,6 +58,12 @@ const blockBytesMax = 6 << 20;
  * ones, which readers hold.
  */
 const footerBytesMax = 1 << 20;
+/**
+ * A block of rows of many shapes ends with the row from which it is of so many columns: whoever reads it holds all of
+ * them at once, some hundred bytes each, however few its rows. Of 500 rows of 500 fields of names of their own a scan
+ * held 125 MB in one block.
+ */
+const blockColumnsMax = 16_384;
 
 /** Part of a block's rows from which it may end between two batches. */
 const nearlyFull = 0.75;
@@ -100,11 +107,11 @@ export class ObjectCutter {
     // Nearly a block: that much goes as it came, without being put together.
     if (this.heldRows >= rowsMax * nearlyFull && this.heldRows + batch.length > rowsMax) this.block();
     for (let start = 0; start < batch.length; ) {
-      const end = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows));
-      const piece = slice(batch, start, end);
-      this.held.push(piece);
-      this.heldRows += piece.length;
-      if (this.heldRows >= rowsMax) this.block();
+      const full = Math.min(batch.length, start + Math.max(1, rowsMax - this.heldRows));
+      const end = manyColumnsEnd(batch, start, full) ?? full;
+      this.held.push(slice(batch, start, end));
+      this.heldRows += end - start;
+      if (this.heldRows >= rowsMax || end < full) this.block();
       start = end;
     }
   }
@@ -200,6 +207,26 @@ export class ObjectCutter {
     this.closing.push(closed);
   }
 }
+
+/** Where in [start, end) rows of many shapes have become too many columns; undefined if they have not. */
+const manyColumnsEnd = (batch: Vector, start: number, end: number): number | undefined => {
+  if ((batch.form !== 'dynamic' && batch.form !== 'record') || vectorsIn(batch) <= blockColumnsMax) return undefined;
+  if (batch.form === 'record')
+    return batch.fields.reduce<number | undefined>(
+      (first, f) => manyColumnsEnd(f.values, start, first ?? end) ?? first,
+      undefined,
+    );
+  const seen = new Uint8Array(batch.parts.length);
+  let columns = 0;
+  for (let i = start; i < end; i++) {
+    const tag = batch.tags[i];
+    if (seen[tag] === 1) continue;
+    seen[tag] = 1;
+    columns += vectorsIn(batch.parts[tag]);
+    if (columns > blockColumnsMax) return i + 1;
+  }
+  return undefined;
+};
 
 /** Bytes that are gathered before they go to the file. */
 const writeBytes = 256 << 10;

@@ -749,6 +749,8 @@ export class ObjectReader {
     try {
       return work();
     } catch (error) {
+      // A query that is given up, or has no memory left, says nothing of the object.
+      if (error instanceof LakeError && /^(query|load)-/.test(error.code)) throw error;
       throw corrupt(this.id, place, String(error), error);
     }
   }

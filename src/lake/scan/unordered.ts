@@ -3,7 +3,7 @@
  * shape. Where only the best rows are wanted, the objects and blocks that promise most are looked at before the others.
  */
 import { concat } from '../../vectors/concat.ts';
-import { sizeOf } from '../../vectors/sizes.ts';
+import { columnsSize, sizeOf } from '../../vectors/sizes.ts';
 import { isTurnLong } from '../../vectors/stop.ts';
 import { type Vector, noRows } from '../../vectors/vector.ts';
 import type { ObjectReader } from '../objects/reader.ts';
@@ -99,7 +99,7 @@ export class UnorderedScan {
         if (!best || best.mayHold(spanOfBlock(reader.blocks[block]!, this.input.descending))) {
           const rows = await this.scanner.all(reader, block);
           held.push(rows);
-          heldBytes += sizeOf(rows);
+          heldBytes += sizeOf(rows) + columnsSize(rows);
         }
         heldRows += reader.blocks[block]!.rows;
         if (heldRows >= this.input.batchRows || heldBytes >= batchBytes) yield* this.input.cut(await flush());

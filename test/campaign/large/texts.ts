@@ -80,6 +80,13 @@ const recordBodies = (format: 'json' | 'sup', type: string, field: Field): Large
       counted(records, (i) => `{${Array.from({ length: i + 1 }, (_, k) => field(`f${k}`, String(k))).join(',')}}\n`),
     );
   },
+  [`${format} own names`]: (random, size) => {
+    const fields = some(random, 500 * Math.sqrt(size));
+    const rows = some(random, 400 * Math.sqrt(size));
+    return body(`${rows} rows of ${fields} fields with names of their own`, type, rows, () =>
+      counted(rows, (r) => `{${Array.from({ length: fields }, (_, i) => field(`f${r}_${i}`, String(i))).join(',')}}\n`),
+    );
+  },
   [`${format} wide record`]: (random, size) => {
     const fields = some(random, 1_000_000 * size);
     return body(`a record of ${fields} fields`, type, 1, () =>

@@ -13,6 +13,9 @@ import { vectorOf } from '../../../src/vectors/builder.ts';
 import { type Vector, dataAt, range, slice, take, typeAt } from '../../../src/vectors/vector.ts';
 import { type Value, intValue, recordValue, stringValue, integer } from '../../../src/vectors/value.ts';
 import { types } from '../../../src/vectors/type.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
+import { linkTask, working } from '../../../src/vectors/stop.ts';
+import type { MemoryAccount } from '../../../src/vectors/thread-memory.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
 import { randomOf } from '../../support/random.ts';
 import { someValues } from '../../support/formats/values.ts';
@@ -54,6 +57,18 @@ describe('data objects', () => {
       ),
       { numRuns: 300 },
     );
+  });
+
+  test('a query that has no memory left is told that, not that the object is corrupt', () => {
+    const { signal } = new AbortController();
+    const refusal = new LakeError('query-memory', { operator: 'a test', limit: 1 });
+    const charge = (): never => {
+      throw refusal;
+    };
+    linkTask(signal, { account: { charge, step: () => undefined } as unknown as MemoryAccount });
+    // The items of an empty list are a vector that is made for the list alone, and charged.
+    const bytes = encode([vectorOf(parseSupValues('[]::[[int64]]'))]);
+    expect(() => working(signal, () => readAll(open(bytes)))).toThrow(refusal);
   });
 
   test('long columns of like values come back in any form', () => {
