@@ -33,6 +33,11 @@ export class ByteReader {
     this.at += length;
     return out;
   }
+  /** Passes over so many bytes. */
+  pass(length: number): void {
+    if (length > this.end - this.at) throw new Error('bytes end early');
+    this.at += length;
+  }
   text(): string {
     return decoder.decode(this.raw(this.uvarint()));
   }
@@ -45,12 +50,17 @@ export class ByteReader {
     return out;
   }
   float(): number {
-    const raw = this.raw(8);
-    return new DataView(raw.buffer, raw.byteOffset, 8).getFloat64(0, true);
+    const { bytes, at } = this;
+    this.pass(8);
+    for (let i = 0; i < 8; i++) floatBytes[i] = bytes[at + i];
+    return floatView.getFloat64(0, true);
   }
   uint32(): number {
-    const raw = this.raw(4);
-    return (raw[0] | (raw[1] << 8) | (raw[2] << 16) | (raw[3] << 24)) >>> 0;
+    const { bytes, at } = this;
+    this.pass(4);
+    return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
   }
 }
+const floatBytes = new Uint8Array(8);
+const floatView = new DataView(floatBytes.buffer);
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });

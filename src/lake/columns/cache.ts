@@ -48,6 +48,10 @@ export class ColumnCache {
   get bytes(): number {
     return this.held;
   }
+  /** Scans that have begun. */
+  get scans(): number {
+    return this.scan;
+  }
   private get bytesMax(): number {
     const { room } = this;
     const bytes = room ? Math.max(room.own(), room.left()) : this.own;

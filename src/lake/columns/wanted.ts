@@ -12,7 +12,9 @@ export const projectColumn = (column: Column, wanted: Projection): Column => {
       const fields = [];
       for (const f of column.fields) {
         const inner = wanted.get(f.name);
-        if (inner) fields.push(inner === true ? f : { ...f, values: projectColumn(f.values, inner) });
+        if (!inner) continue;
+        const { name, optional, present } = f;
+        fields.push(inner === true ? f : { name, optional, present, values: projectColumn(f.values, inner) });
       }
       return { ...column, fields };
     }

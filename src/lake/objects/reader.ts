@@ -177,8 +177,12 @@ const entryBytes = 640;
 /** Lists of columns whose summaries an object remembers. */
 const summariesMax = 16;
 
-/** What a footer takes in memory, as so many times its bytes: its directory is objects. */
-const footerCost = 8;
+/** What a footer takes in memory, as so many times its bytes: the columns of its directory are objects. */
+const footerCost = 5;
+/** What one of them takes besides when it has been looked at. */
+const columnBytes = 440;
+/** What a reader takes whatever its footer, about. */
+const readerBytes = 2048;
 
 /** One open data object: its directory is read, its segments are read when they are asked for. */
 export class ObjectReader {
@@ -214,7 +218,9 @@ export class ObjectReader {
     this.cache = cache;
     this.id = source.id;
     this.bytesRead = tail.length;
-    const footer = tail.subarray(0, tail.length - trailerLength);
+    const footerBytes = tail.subarray(0, tail.length - trailerLength);
+    // Most are far shorter than what was read of the file, which would be held with it.
+    const footer = footerBytes.length * 2 < tail.buffer.byteLength ? footerBytes.slice() : footerBytes;
     this.footer = footer;
     if (checksum(footer) !== new ByteReader(tail, footer.length + 4).uint32())
       throw corrupt(source.id, 'footer', 'checksum does not fit');
@@ -269,7 +275,7 @@ export class ObjectReader {
   }
   /** Bytes that it holds besides the columns in the cache: the footer and what was decoded of dictionaries. */
   get heldBytes(): number {
-    return this.footer.buffer.byteLength * footerCost + this.dictionaryBytes;
+    return readerBytes + this.footer.length * footerCost + this.dictionaryBytes;
   }
 
   /** Whether some row of the block may pass the test; false only if certainly none does. */
@@ -656,9 +662,19 @@ export class ObjectReader {
     const entry = this.blocks[block] as BlockEntry;
     return (this.columns[block] = this.decode(`block ${block}`, () => {
       const input = new ByteReader(this.footer, entry.directory, entry.directory + entry.directoryLength);
-      const kinds = { statistics: this.statistics, compressed: this.isCompressed };
+      const kinds = {
+        statistics: this.statistics,
+        compressed: this.isCompressed,
+        later: (read: () => Column): Column => this.late(block, read),
+      };
       return new DirectoryReader(input, this.typeOf, kinds).column(this.layouts[entry.layout], entry.rows);
     }));
+  }
+
+  /** A column of a block's directory that was passed over at first. */
+  private late(block: number, read: () => Column): Column {
+    this.dictionaryBytes += columnBytes;
+    return this.decode(`block ${block}`, read);
   }
 
   private readDictionaryEntry(input: ByteReader): DictionaryEntry {

@@ -15,14 +15,19 @@ import type { Task } from '../task.ts';
 import type { KnownPlans } from './plans.ts';
 
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
-const readersMax = 64;
+const readersMax = 256;
 
-/** The last readers used. What they hold is of the columns' budget, and their columns go with them. */
+/**
+ * The last readers used. What they hold is of the columns' budget, and their columns go with them.
+ *
+ * Invariant: a reader that the last scan to begin has used does not give way to a new one, which then is not kept. (Were
+ * it always the oldest, a scan of more objects than there is room for would find none of them again.)
+ */
 export class ReaderList implements ReaderCache {
   readonly columns: ColumnCache;
   private readonly bytesMax: number;
   private charged = 0;
-  /** `bytesMax`: what the readers hold together, the newest aside. */
+  /** `bytesMax`: what the readers hold together, if there are several. */
   constructor(columns: ColumnCache, bytesMax = Infinity) {
     this.columns = columns;
     this.bytesMax = bytesMax;
@@ -32,37 +37,44 @@ export class ReaderList implements ReaderCache {
     return this.charged + this.columns.bytes;
   }
   /** Least recently used first. */
-  private readonly readers = new Map<string, ObjectReader>();
+  private readonly readers = new Map<string, { readonly reader: ObjectReader; readonly scan: number }>();
   get(id: string): ObjectReader | undefined {
-    const reader = this.readers.get(id);
-    if (reader) {
-      this.readers.delete(id);
-      this.readers.set(id, reader);
-    }
-    return reader;
+    const known = this.readers.get(id);
+    if (!known) return undefined;
+    this.readers.delete(id);
+    this.use(id, known.reader);
+    return known.reader;
   }
   set(id: string, reader: ObjectReader): void {
-    this.readers.set(id, reader);
+    this.use(id, reader);
     this.trim();
+  }
+  private use(id: string, reader: ObjectReader): void {
+    this.readers.set(id, { reader, scan: this.columns.scans });
   }
   /** The object is gone. */
   forget(id: string): void {
-    const reader = this.readers.get(id);
-    if (!reader) return;
-    this.drop(id, reader);
+    const known = this.readers.get(id);
+    if (!known) return;
+    this.drop(id, known.reader);
     this.trim();
   }
   /** Gives up what is too much, and charges the rest: readers hold more as they are used. */
   trim(): void {
     let held = 0;
-    for (const reader of this.readers.values()) held += reader.heldBytes;
-    for (const [id, reader] of this.readers) {
+    for (const { reader } of this.readers.values()) held += reader.heldBytes;
+    for (const [id, reader] of this.victims()) {
       if (this.readers.size === 1 || (this.readers.size <= readersMax && held <= this.bytesMax)) break;
       held -= reader.heldBytes;
       this.drop(id, reader);
     }
     if (held !== this.charged) this.columns.lend(held - this.charged);
     this.charged = held;
+  }
+  /** Those of earlier scans, the oldest first; then those of the last one, the newest first. */
+  private *victims(): Generator<readonly [string, ObjectReader]> {
+    for (const [id, { reader, scan }] of this.readers) if (scan < this.columns.scans) yield [id, reader];
+    for (const [id, { reader }] of [...this.readers].reverse()) yield [id, reader];
   }
   private drop(id: string, reader: ObjectReader): void {
     this.readers.delete(id);

@@ -94,6 +94,7 @@ describe('opened objects', () => {
     const list = new ReaderList(columns, 300);
     for (const [i, bytes] of [100, 150, 40].entries()) list.set(`o${i}`, reader(bytes));
     expect(roomOf(columns)).toBe(710);
+    columns.begin();
     list.set('o3', reader(200));
     expect([list.get('o0'), list.get('o1'), list.get('o2')?.heldBytes, list.get('o3')?.heldBytes]).toEqual([
       undefined,
@@ -102,10 +103,27 @@ describe('opened objects', () => {
       200,
     ]);
     expect(roomOf(columns)).toBe(760);
+    columns.begin();
     list.set('large', reader(5000));
     expect([list.get('o3'), list.get('large')?.heldBytes]).toEqual([undefined, 5000]);
     list.forget('large');
     expect(roomOf(columns)).toBe(1000);
+  });
+
+  test('are found again by a scan of more of them than there is room for, the first ones', () => {
+    const columns = new ColumnCache(1000);
+    const list = new ReaderList(columns, 300);
+    const scan = (): readonly boolean[] => {
+      columns.begin();
+      return Array.from({ length: 6 }, (_, i) => {
+        const isKnown = list.get(`o${i}`) !== undefined;
+        if (!isKnown) list.set(`o${i}`, reader(100));
+        return isKnown;
+      });
+    };
+    expect(scan()).toEqual([false, false, false, false, false, false]);
+    expect(scan()).toEqual([true, true, true, false, false, false]);
+    expect(roomOf(columns)).toBe(700);
   });
 
   test('take their columns along, and no new ones are kept of them', () => {
