@@ -267,7 +267,10 @@ class Groups {
     const { unseen } = this;
     if (!unseen) return;
     const { memory } = this.parts.build;
-    yield* unseen.show(() => memory.isOverWith(this.measure()));
+    yield* unseen.show((notedBytes) => {
+      this.measure();
+      return memory.isOverWith(notedBytes);
+    });
     this.measure();
   }
   private grow(): void {

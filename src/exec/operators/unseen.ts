@@ -34,11 +34,20 @@ export class UnseenValues {
       }
     }
   }
-  /** Shows the states what they left; `account` says whether there is no room for more, each time after a batch. */
-  *show(account: () => boolean): Generator<Item, void> {
+  /**
+   * Shows the states what they left; `account` says whether there is no room for more beside what a state has noted,
+   * each time after a batch. (What the groups hold does not count: a state would note a batch of each partition, and
+   * leave the rest to smaller and smaller ones.)
+   */
+  *show(account: (notedBytes: number) => boolean): Generator<Item, void> {
     for (const [k, state] of this.states.entries()) yield* this.showOne(k, state, account, 1);
   }
-  private *showOne(k: number, state: AggregateState, account: () => boolean, level: number): Generator<Item, void> {
+  private *showOne(
+    k: number,
+    state: AggregateState,
+    account: (notedBytes: number) => boolean,
+    level: number,
+  ): Generator<Item, void> {
     const parts = this.parts[k];
     this.parts[k] = undefined;
     state.seen?.reopen();
@@ -53,7 +62,7 @@ export class UnseenValues {
             continue;
           }
           state.update(groupsIn(item), fieldOf(item, 'value'));
-          if (account() && level < levelsMax) state.seen?.close();
+          if (account(state.seen?.notedBytes ?? 0) && level < levelsMax) state.seen?.close();
           yield* this.spill(level);
         }
         yield* this.showOne(k, state, account, level + 1);

@@ -31,7 +31,10 @@ export class DistinctState implements AggregateState, SeenValues {
     if (inner.isCount) this.later = new DistinctPairs();
   }
   get bytes(): number {
-    return this.codes.bytes + (this.later ?? this.pairs).bytes + this.inner.bytes;
+    return this.notedBytes + this.inner.bytes;
+  }
+  get notedBytes(): number {
+    return this.codes.bytes + (this.later ?? this.pairs).bytes;
   }
   grow(groups: number): void {
     this.inner.grow(groups);

@@ -19,6 +19,8 @@ export interface GroupValues {
 
 /** Of an aggregate that sees each value of a group once: what it does when there is no room to note more of them. */
 export interface SeenValues {
+  /** What it holds for the values that it has noted. */
+  readonly notedBytes: number;
   /** Notes no more values: those that it does not know are left to `take`. */
   close(): void;
   /** What was left since it was last asked; the same value of a group may come more than once. */

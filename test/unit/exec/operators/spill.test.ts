@@ -210,3 +210,37 @@ test.each(turned)('in a thread with little memory left: %s', async (query) => {
   expect(await answers(query, { host, memoryBytesMax: little, batchRows: 128, signal })).toEqual(await wanted(query));
   expect(runs).toBeGreaterThan(0);
 });
+
+test('values of groups that take all of the memory by themselves are seen in the partitions that they were spilled to first', async () => {
+  const many = vectorOf(
+    parseSupValues(
+      Array.from({ length: 40_000 }, (_, i) => `{g:"${i % 15_000} ${'x'.repeat(200)}",v:${(i * 7) % 39_989}}`).join(
+        ' ',
+      ),
+    ),
+  );
+  const plan = await compile(
+    'select g, count(distinct v) as n from many group by g',
+    fileEnvironment({ many: undefined }),
+  );
+  let opened = 0;
+  const counted = {
+    open: () => {
+      opened++;
+      return spill.open();
+    },
+  };
+  const rows = await runPlan(plan, { many }, { memoryBytesMax: 2 << 20, host: { spill: counted }, batchRows: 64 });
+  const lines = supOf(rows.map((b) => b.batch))
+    .trimEnd()
+    .split('\n')
+    .sort();
+  const plenty = supOf((await runPlan(plan, { many }, {})).map((b) => b.batch))
+    .trimEnd()
+    .split('\n')
+    .sort();
+  expect(lines).toEqual(plenty);
+  expect(opened).toBeGreaterThan(64);
+  // Those of the rows of other groups, and those of the values: of these each would have 64 more.
+  expect(opened).toBeLessThanOrEqual(2 * 64 + 2);
+});
