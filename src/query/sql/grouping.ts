@@ -1,7 +1,7 @@
 /** GROUP BY in its wider forms: ROLLUP, CUBE and GROUPING SETS, which stand for several groupings of the same rows. */
 import type { Analysis } from '../analyze/context.ts';
 import type { CallExpr, Expr, SqlGroupingSets } from '../ast.ts';
-import { exprKey, fieldOf, literal, mapParts, thisExpr } from '../plan/walk.ts';
+import { exprKey, fieldOf, hasSubquery, literal, mapParts, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
 import { type Value, intValue, nullValue, numericData } from '../../vectors/value.ts';
 
@@ -49,6 +49,16 @@ const subsets = (sets: readonly (readonly Expr[])[]): readonly (readonly Expr[])
   return [...others.map((other) => [...first, ...other]), ...others];
 };
 
+/**
+ * What is alike for the same expression in GROUP BY and elsewhere in its SELECT. Each subquery has a plan of its own,
+ * so expressions with subqueries are compared as they are written.
+ */
+export const groupKey = (a: Analysis, e: PlanExpr): string => {
+  const written = hasSubquery(e) ? a.places.whole.get(e) : undefined;
+  return written && 'kind' in written ? `written ${JSON.stringify(written, withoutPlaces)}` : exprKey(e);
+};
+const withoutPlaces = (name: string, part: unknown): unknown => (name === 'start' || name === 'end' ? undefined : part);
+
 /** The calls of GROUPING in one SELECT. */
 export class GroupingCalls {
   private readonly a: Analysis;
@@ -60,7 +70,7 @@ export class GroupingCalls {
 
   /** Notes a call of these keys (of all, if there are none) and gives what stands for its result. */
   note(place: CallExpr, keys: readonly PlanExpr[]): PlanExpr {
-    const key = keys.map(exprKey).join();
+    const key = keys.map((e) => groupKey(this.a, e)).join();
     let index = this.calls.findIndex((call) => call.key === key);
     if (index < 0) index = this.calls.push({ key, keys, place }) - 1;
     const result = fieldOf(thisExpr, `\u0000grouping ${index}`);
@@ -86,7 +96,7 @@ export class GroupingCalls {
       call.keys.length === 0
         ? keys.map((_, i) => i)
         : call.keys.map((e) => {
-            const found = keys.indexOf(exprKey(e));
+            const found = keys.indexOf(groupKey(this.a, e));
             if (found < 0) this.a.fault('an argument of GROUPING must be an expression of GROUP BY', call.place);
             return found;
           }),

@@ -23,7 +23,7 @@ import { exprKey, fieldOf, mapParts, pathExpr, someExpr, thisExpr } from '../pla
 import type { Aggregate, PlanExpr, PlanOp, SortKey } from '../plan/plan.ts';
 import { sqlCondition } from './conditions.ts';
 import { isName } from './correlate.ts';
-import { GroupingCalls, groupingSets, groupingsOf } from './grouping.ts';
+import { GroupingCalls, groupKey, groupingSets, groupingsOf } from './grouping.ts';
 import { type LoweredSql, type SqlTail, directionOf, isByAll, limits, ordinalOf, outputColumn } from './queries.ts';
 import {
   ByName,
@@ -573,7 +573,7 @@ class Select {
   ): { readonly op: PlanOp; readonly settle: (e: PlanExpr) => PlanExpr } {
     const names = new Map<string, string>();
     const unique = keys.filter((k) => {
-      const key = exprKey(k);
+      const key = groupKey(this.a, k);
       if (names.has(key)) return false;
       names.set(key, `k${names.size}`);
       return true;
@@ -584,7 +584,7 @@ class Select {
       if (index !== undefined) return this.a.like(e, fieldOf({ kind: 'this' }, `a${index}`));
       const bits = this.groupingCalls.fieldFor(e);
       if (bits !== undefined) return this.a.like(e, fieldOf({ kind: 'this' }, bits));
-      const key = names.get(exprKey(e));
+      const key = names.get(groupKey(this.a, e));
       if (key !== undefined) return this.a.like(e, fieldOf({ kind: 'this' }, key));
       const column = this.uses.get(e);
       if (column === undefined) return this.a.like(e, mapParts(e, settle));
@@ -599,7 +599,7 @@ class Select {
       keys: unique.map((expr, i) => ({ target: [`k${i}`], expr })),
       aggregates: this.aggregates.map((x, i) => ({ target: [`a${i}`], aggregate: x.aggregate })),
     };
-    const numbers = unique.map(exprKey);
+    const numbers = unique.map((e) => groupKey(this.a, e));
     const asked = this.groupingCalls.numbers(numbers);
     const isPlain = groupings.length === 1 && asked.length === 0;
     return {
@@ -607,7 +607,7 @@ class Select {
         ? op
         : groupingSets(
             op,
-            groupings.map((own) => own.map((k) => numbers.indexOf(exprKey(k)))),
+            groupings.map((own) => own.map((k) => numbers.indexOf(groupKey(this.a, k)))),
             asked,
           ),
       settle,
