@@ -736,6 +736,10 @@ const systemFaultOf = ({ code, syscall }: SystemFault): string | undefined => {
   const user = process?.getuid ? `user ${process.getuid()}` : 'this user';
   return systemFaults[code] && `${systemFaults[code].replace('{user}', user)} (${code}, ${syscall})`;
 };
+/** The code of an error of Node or the system, such as ENOENT; undefined of what has none. */
+export const codeOf = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
+
 /** What something thrown says, an error or not; a fault of the system by path and in words of ours. */
 export const messageOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);

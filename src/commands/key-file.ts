@@ -9,7 +9,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { messageOf, pathlessMessageOf } from '../errors.ts';
+import { messageOf, pathlessMessageOf, codeOf } from '../errors.ts';
 import type { KeyRecord, KeyRing } from '../http/access/keys.ts';
 import { parseGrant } from '../http/access/roles.ts';
 import { fileStamp } from '../http/connections/listeners.ts';
@@ -85,7 +85,7 @@ export const changeKeys = (directory: string, change: (keys: readonly KeyRecord[
   try {
     file = openSync(beside, 'wx', 0o600);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
+    if (codeOf(cause) === 'EEXIST')
       throw new Error(`${beside} is there: another command is changing the keys, or one was cut off; remove it then`, {
         cause,
       });

@@ -22,7 +22,7 @@ import {
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { LakeError, messageOf } from '../errors.ts';
+import { LakeError, messageOf, codeOf } from '../errors.ts';
 
 /** The lock that this process holds. */
 export interface Lock {
@@ -64,7 +64,7 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     if (marks) writeDurably(mark, `${answer}\n`);
   } catch (error) {
     await end();
-    throw (error as NodeJS.ErrnoException).code === 'ENOSPC' ? error : unusable(real, error);
+    throw codeOf(error) === 'ENOSPC' ? error : unusable(real, error);
   }
   try {
     if (marks) for (const name of writtenFolders) checkWritable(join(real, name));
@@ -102,7 +102,7 @@ const checkWritable = (folder: string): void => {
     closeSync(openSync(probe, 'w'));
     rmSync(probe);
   } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code!)) throw unusable(folder, error);
+    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')) throw unusable(folder, error);
   }
 };
 
@@ -137,7 +137,7 @@ export const makeOne = (folder: string): void => {
   try {
     mkdirSync(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOf(error) !== 'EEXIST') throw error;
   }
 };
 
@@ -161,7 +161,7 @@ const listen = async (directory: string, address: string, answer: string): Promi
       server.unref();
       return server;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      if (codeOf(error) !== 'EADDRINUSE') throw error;
       const owner = await askOwner(address);
       // A socket file whose process is gone: nobody answers.
       if (owner === undefined && attempt === 1 && !address.startsWith('\0')) rmSync(address, { force: true });

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LakeError, messageOf } from '../errors.ts';
+import { LakeError, messageOf, codeOf } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
 import { besideShared, isShared, syncFolder } from './lock.ts';
 
@@ -46,7 +46,7 @@ export const ownFile = (directory: string, name: string, end?: number): boolean 
     syncFolder(dirname(path));
   } catch (cause) {
     rmSync(beside, { force: true });
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = codeOf(cause);
     const fault = `${name} has other names (hard links) and cannot be copied: ${messageOf(cause)}`;
     throw code === 'ENOSPC' || code === 'EDQUOT'
       ? new LakeError('storage-full', { fault }, { cause })

@@ -46,6 +46,7 @@ import {
   typeAt,
   uniformType,
   valueAt,
+  ofForm,
 } from './vector.ts';
 import { Builder, constantOf } from './builder.ts';
 import { concat } from './concat.ts';
@@ -68,7 +69,7 @@ export const upcastVector = (v: Vector, type: Type): Vector => {
   if (flat.form === 'record' && target.kind === 'record') return namedWhereFit(upcastRecords(flat, target), type);
   if (flat.form === 'dynamic' && target.kind === 'record' && flat.parts.every((p) => p.form === 'record')) {
     return regroup(flat.tags.subarray(0, flat.length), flat.slots, flat.parts, (part) =>
-      namedWhereFit(upcastRecords(part as RecordVector, target), type),
+      namedWhereFit(upcastRecords(ofForm(part, 'record'), target), type),
     );
   }
   return splitByCode(flat, codes, table.length, (rows, code) => upcastUniform(flatten(rows), table[code]!, type));

@@ -165,6 +165,18 @@ export interface SelectedVector {
   readonly base: Vector;
 }
 
+/**
+ * A vector that is known to have this form, as its type or how it was made says. @throws TypeError for another one: a
+ * fault of the program
+ */
+export const ofForm = <Form extends Vector['form']>(
+  v: Vector,
+  form: Form,
+): Extract<Vector, { readonly form: Form }> => {
+  if (v.form !== form) throw new TypeError(`a vector of form ${v.form}, wanted ${form}`);
+  return v as Extract<Vector, { readonly form: Form }>;
+};
+
 /** The forms that hold their rows themselves. */
 export type FlatVector =
   | NumberVector

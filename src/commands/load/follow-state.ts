@@ -6,7 +6,7 @@
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, codeOf } from '../../errors.ts';
 import { type Lock, lockLake, syncFolder } from '../../lake/lock.ts';
 import type { FormatName } from '../../formats/formats.ts';
 import type { Mark } from './marks.ts';
@@ -79,7 +79,7 @@ export class FollowState {
     try {
       text = readFileSync(this.file, 'utf8');
     } catch (problem) {
-      if ((problem as NodeJS.ErrnoException).code === 'ENOENT') return;
+      if (codeOf(problem) === 'ENOENT') return;
       throw problem;
     }
     const kept = keptIn(text);

@@ -17,6 +17,7 @@ import {
   take,
   typeAt,
   valueAt,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { equalValues } from '../../vectors/compare.ts';
 import { fieldPlace } from '../../vectors/field-places.ts';
@@ -150,11 +151,11 @@ const indexKernel =
     if (a.form === 'error' && (o.form === 'list' || o.form === 'record')) return at!;
     switch (o.form) {
       case 'list':
-        return indexList(flatten(of!) as ListVector, at!, base);
+        return indexList(ofForm(flatten(of!), 'list'), at!, base);
       case 'record':
-        return indexRecord(flatten(of!) as RecordVector, at!, base);
+        return indexRecord(ofForm(flatten(of!), 'record'), at!, base);
       case 'map':
-        return indexMap(flatten(of!) as MapVector, at!);
+        return indexMap(ofForm(flatten(of!), 'map'), at!);
       default:
         return missingRows(length);
     }

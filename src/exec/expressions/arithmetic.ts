@@ -27,6 +27,7 @@ import {
   numbers,
   typeAt,
   uniformType,
+  ofForm,
 } from '../../vectors/vector.ts';
 import type { ArithmeticOperator } from '../../query/plan/plan.ts';
 import { apply, type Kernel } from './apply.ts';
@@ -87,8 +88,8 @@ export const besideSparse = (
   const dense =
     other.values instanceof Float64Array
       ? numbers(other.type, floatsBeside(other.values, found), n)
-      : (gather(other, rowsBeside(found, n)) as NumberVector);
-  const own = slice(part, 0, n) as NumberVector;
+      : ofForm(gather(other, rowsBeside(found, n)), 'number');
+  const own = ofForm(slice(part, 0, n), 'number');
   const spare = over?.includes(sparse) ? own : undefined;
   const result = isRight ? calculated(dense, own, n, spare) : calculated(own, dense, n, spare);
   return combine(
@@ -233,7 +234,7 @@ export const spread = (v: Vector, length: number): NumberArray => {
   }
   return v.form === 'enum'
     ? Float64Array.from((v as EnumVector).codes.subarray(0, length))
-    : (v as NumberVector).values;
+    : ofForm(v, 'number').values;
 };
 
 /** Numbers again and again, for the next batch: those of the last few constants. Nobody writes to them. */

@@ -8,7 +8,6 @@ import {
   type NumberVector,
   type BytesVector,
   type BoolVector,
-  type ConstantVector,
   bools,
   constant,
   dataAt,
@@ -17,6 +16,7 @@ import {
   numbers,
   typeAt,
   uniformType,
+  ofForm,
 } from '../../vectors/vector.ts';
 import type { CompareOperator } from '../../query/plan/plan.ts';
 import { areTimeTexts, placeAmong, timesBehind, timesOfTexts } from '../../vectors/texts/times.ts';
@@ -83,7 +83,7 @@ const kernelOf =
 const besideNan = (operator: CompareOperator, result: Vector, left: Vector, right: Vector): Vector => {
   if (result.form === 'constant')
     return constant(
-      besideNan(operator, result.inner, (left as ConstantVector).inner, (right as ConstantVector).inner),
+      besideNan(operator, result.inner, ofForm(left, 'constant').inner, ofForm(right, 'constant').inner),
       result.length,
     );
   const a = nansOf(left);
@@ -167,8 +167,8 @@ const compareNumberRows = (operator: CompareOperator, left: Vector, right: Vecto
     return right.form === 'constant'
       ? constant(compareNumberRows(operator, left.inner, right.inner, 1), length)
       : compareNumberRows(mirrored[operator], right, left, length);
-  const a = left as NumberVector;
-  const b = (right.form === 'constant' ? right.inner : right) as NumberVector;
+  const a = ofForm(left, 'number');
+  const b = ofForm(right.form === 'constant' ? right.inner : right, 'number');
   const out = new Uint8Array(length);
   const floats = isFloat(a.type) || isFloat(b.type);
   if (a.values instanceof Float64Array && b.values instanceof Float64Array) {
@@ -261,8 +261,8 @@ const compareBytesRows = (operator: CompareOperator, left: Vector, right: Vector
     return right.form === 'constant'
       ? constant(compareBytesRows(operator, left.inner, right.inner, 1), length)
       : compareBytesRows(mirrored[operator], right, left, length);
-  const a = left as BytesVector;
-  const b = (right.form === 'constant' ? right.inner : right) as BytesVector;
+  const a = ofForm(left, 'bytes');
+  const b = ofForm(right.form === 'constant' ? right.inner : right, 'bytes');
   const single = right.form === 'constant';
   const out = new Uint8Array(length);
   const place = single ? placeAmongTimes(a, b) : undefined;
@@ -382,7 +382,7 @@ const compareBools = (operator: CompareOperator, a: BoolVector, b: BoolVector, l
 /** Values that have equality only, and values of unlike types. */
 function compareOthers(operator: CompareOperator, left: Vector, right: Vector, length: number): Vector {
   if (formOf(left) === 'bool' && formOf(right) === 'bool')
-    return compareBools(operator, flatten(left) as BoolVector, flatten(right) as BoolVector, length);
+    return compareBools(operator, ofForm(flatten(left), 'bool'), ofForm(flatten(right), 'bool'), length);
   const out = new Uint8Array(length);
   const a = uniformType(left);
   const b = uniformType(right);

@@ -3,7 +3,6 @@ import { charge } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { chargedRecord } from '../../vectors/sizes.ts';
 import {
-  type BytesVector,
   type Field,
   type RecordVector,
   type Vector,
@@ -11,6 +10,7 @@ import {
   noRows,
   nulls,
   take,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { distinctNames } from '../../vectors/field-names.ts';
@@ -110,7 +110,7 @@ const splitByPresence = (
   length: number,
   arrange: (columns: Columns) => Columns,
 ): Vector => {
-  const record = spreads[partly] as RecordVector;
+  const record = ofForm(spreads[partly], 'record');
   const keys = new Map<string, number>();
   const codes = new Uint32Array(length);
   for (let i = 0; i < length; i++) {
@@ -277,7 +277,7 @@ export const mapFrom = (
 const concatTexts = (args: readonly Vector[], length: number): Vector => {
   const parts = args.map((a) => ({
     single: a.form === 'constant',
-    v: (a.form === 'constant' ? a.inner : a) as BytesVector,
+    v: ofForm(a.form === 'constant' ? a.inner : a, 'bytes'),
   }));
   const offsets = new Uint32Array(length + 1);
   // Before the offsets are: they have no room for more than 4 GiB.

@@ -6,13 +6,13 @@ import {
   type FlatVector,
   type RecordVector,
   type DynamicVector,
-  type ConstantVector,
   constant,
   gather,
   noRows,
   range,
   slice,
   take,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { constantOf } from '../../vectors/builder.ts';
@@ -60,7 +60,7 @@ export const combine = (tags: Uint32Array, slots: Uint32Array, parts: readonly V
       form: 'dictionary',
       length: tags.length,
       codes: tags,
-      values: concat(parts.map((p) => slice((p as ConstantVector).inner, 0, 1))),
+      values: concat(parts.map((p) => slice(ofForm(p, 'constant').inner, 0, 1))),
     };
   }
   if (parts.some((p) => classOf(p) === undefined)) return combineCopied(tags, slots, parts);

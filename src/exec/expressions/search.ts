@@ -2,7 +2,7 @@
 import { textToBytes } from '../../vectors/texts/codec.ts';
 import { type Type, types, underType } from '../../vectors/type.ts';
 import { type Value, stringValue, bytesData } from '../../vectors/value.ts';
-import { type BytesVector, type RecordVector, type Vector, bools, flatten } from '../../vectors/vector.ts';
+import { type BytesVector, type RecordVector, type Vector, bools, flatten, ofForm } from '../../vectors/vector.ts';
 import { constantOf } from '../../vectors/builder.ts';
 import { kinds, kindsOf, mayBeError } from '../operators/rows/kinds.ts';
 import { compareVectors } from './compare.ts';
@@ -256,7 +256,7 @@ export const searchPattern = (v: Vector, test: (text: string) => boolean): Vecto
  * errors.
  */
 export const likeSearch = (rows: (v: BytesVector) => Uint8Array): ((v: Vector) => Vector) => {
-  const test = (name: string): boolean => rows(flatten(constantOf(stringValue(name), 1)) as BytesVector)[0] === 1;
+  const test = (name: string): boolean => rows(ofForm(flatten(constantOf(stringValue(name), 1)), 'bytes'))[0] === 1;
   return (v) => searchText(v, rows, test);
 };
 

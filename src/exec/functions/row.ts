@@ -2,7 +2,7 @@
 import { checkStop } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, namedType, types } from '../../vectors/type.ts';
 import { type Value, wrappedError, stringData } from '../../vectors/value.ts';
-import { type BytesVector, type Vector, dataAt, nulls, textAt, valueAt } from '../../vectors/vector.ts';
+import { type Vector, dataAt, nulls, textAt, valueAt, ofForm } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import type { FunctionSignature } from '../../query/plan/plan.ts';
 import { apply, type Kernel, type Wrapping } from '../expressions/apply.ts';
@@ -114,7 +114,7 @@ export const isTime = (v: Vector): boolean => isOf(v, types.time);
 
 /** Texts of the rows of a string vector, flat or constant. */
 export const texts = (v: Vector): ((i: number) => string) => {
-  if (v.form !== 'constant') return (i) => textAt(v as BytesVector, i);
+  if (v.form !== 'constant') return (i) => textAt(ofForm(v, 'bytes'), i);
   const text = stringData(dataAt(v.inner, 0));
   return () => text;
 };

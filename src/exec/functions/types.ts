@@ -12,6 +12,7 @@ import {
   take,
   typeAt,
   uniformType,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { Builder } from '../../vectors/builder.ts';
 import { upcastVector } from '../../vectors/upcast.ts';
@@ -124,7 +125,7 @@ const upcast: Evaluate = ([v, t], length) =>
       const cast =
         target!.form === 'constant'
           ? upcastVector(rows!, typeData(dataAt(wanted, 0)))
-          : upcastEach(rows!, flatten(target!) as TypeVector);
+          : upcastEach(rows!, ofForm(flatten(target!), 'type'));
       return errors === 0 ? cast : combine(failed, slots, [cast, rows!]);
     },
     'whole',

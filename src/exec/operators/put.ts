@@ -1,6 +1,6 @@
 /** put: fields set or appended; all right sides see the value as it was. */
 import type { FieldPath } from '../../query/plan/plan.ts';
-import { type Vector, type RecordVector, flatten, take } from '../../vectors/vector.ts';
+import { type Vector, type RecordVector, flatten, take, ofForm } from '../../vectors/vector.ts';
 import type { AsyncEvaluator } from '../expressions/evaluator.ts';
 import { type FloatRoom, inRoom } from '../expressions/float-room.ts';
 import { wrapErrors } from '../expressions/rows.ts';
@@ -64,7 +64,7 @@ const putAll = (r: RecordVector, targets: readonly FieldPath[], values: readonly
   together(
     r.length,
     byQuiet(values, r.length).map(({ rows, loud }) => {
-      let out = rows ? (flatten(take(r, rows)) as RecordVector) : r;
+      let out = rows ? ofForm(flatten(take(r, rows)), 'record') : r;
       targets.forEach((path, k) => {
         out = loud[k] ? setPath(out, path, rowsOf(values[k], rows)) : (dropPath(out, path) ?? out);
       });

@@ -4,7 +4,6 @@ import { concat } from '../../vectors/concat.ts';
 import { types } from '../../vectors/type.ts';
 import { float16Bits } from '../../vectors/value.ts';
 import {
-  type BoolVector,
   type BytesVector,
   type ListVector,
   type MapVector,
@@ -16,6 +15,7 @@ import {
   numbers,
   slice,
   take,
+  ofForm,
 } from '../../vectors/vector.ts';
 import {
   type Plain,
@@ -86,7 +86,7 @@ export class BatchWriter {
       return;
     }
     const { values, valid } = plainOf(v, present);
-    if (type.kind === 'union') return this.union(type, values as UnionVector, valid);
+    if (type.kind === 'union') return this.union(type, ofForm(values, 'union'), valid);
     const nulls = nullCount(valid);
     this.nodes.push(rows, nulls);
     this.push(valid && nulls > 0 ? packBits(valid, rows) : none);
@@ -97,19 +97,19 @@ export class BatchWriter {
   private values(type: ColumnType, v: Plain['values'], valid: Uint8Array | undefined, rows: number): void {
     switch (type.kind) {
       case 'bool':
-        return this.push(packBits((v as BoolVector).values, rows));
+        return this.push(packBits(ofForm(v, 'bool').values, rows));
       case 'int':
-        return this.integers(type.bits, v as NumberVector, valid);
+        return this.integers(type.bits, ofForm(v, 'number'), valid);
       case 'float':
-        return this.floats(type.bits, v as NumberVector);
+        return this.floats(type.bits, ofForm(v, 'number'));
       case 'date': {
-        if (type.unit === 'day') return this.pushArray(Int32Array.from(daysFrom(v as NumberVector)));
-        return this.pushArray(dividedPairs(pairsFrom(v as NumberVector), 1e6));
+        if (type.unit === 'day') return this.pushArray(Int32Array.from(daysFrom(ofForm(v, 'number'))));
+        return this.pushArray(dividedPairs(pairsFrom(ofForm(v, 'number')), 1e6));
       }
       case 'time':
       case 'timestamp':
       case 'duration': {
-        const pairs = dividedPairs(pairsFrom(v as NumberVector), nanosOf[type.unit]);
+        const pairs = dividedPairs(pairsFrom(ofForm(v, 'number')), nanosOf[type.unit]);
         return this.pushArray(
           type.kind === 'time' && (type.unit === 's' || type.unit === 'ms')
             ? Int32Array.from(numbersFrom(pairs))
@@ -120,7 +120,7 @@ export class BatchWriter {
         if (!type.inWords) return this.units(unitsOfDecimals(v, valid, type, writerName), type.bits);
         return this.words(
           type.bits / 32,
-          type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(v as ListVector, valid),
+          type.bits === 128 ? fieldPairs(v, ['low', 'high']) : wordPairs(ofForm(v, 'list'), valid),
         );
       }
       case 'interval':
@@ -129,18 +129,18 @@ export class BatchWriter {
         return this.runs(type.layout === 'large', runsFrom(v), rows);
       case 'fixed-binary':
         return type.meaning === 'interval'
-          ? this.spans(v as BytesVector, valid)
-          : this.fixedRuns(type.size, v as BytesVector, valid);
+          ? this.spans(ofForm(v, 'bytes'), valid)
+          : this.fixedRuns(type.size, ofForm(v, 'bytes'), valid);
       case 'list':
-        return this.list(type, v as ListVector);
+        return this.list(type, ofForm(v, 'list'));
       case 'fixed-list':
-        return this.fixedList(type, v as ListVector, valid);
+        return this.fixedList(type, ofForm(v, 'list'), valid);
       case 'struct':
         return type.fields.forEach((f, k) =>
-          this.column(f, (v as RecordVector).fields[k].values, (v as RecordVector).fields[k].present, valid),
+          this.column(f, ofForm(v, 'record').fields[k].values, ofForm(v, 'record').fields[k].present, valid),
         );
       case 'map':
-        return this.map(type, v as MapVector);
+        return this.map(type, ofForm(v, 'map'));
       default:
         throw new Error(`column of kind ${type.kind} is not written`);
     }
@@ -181,7 +181,7 @@ export class BatchWriter {
     this.pushArray(out);
   }
   private interval(unit: 'month' | 'day-time' | 'month-day-nano', v: Plain['values']): void {
-    if (unit === 'month') return this.integers(32, v as NumberVector, undefined);
+    if (unit === 'month') return this.integers(32, ofForm(v, 'number'), undefined);
     const names = unit === 'day-time' ? ['days', 'milliseconds'] : ['month', 'day'];
     const [first, second] = fieldPairs(v, names);
     const words = first.slice();
@@ -318,12 +318,12 @@ const wrapped = <A extends Int8Array | Int16Array | Int32Array>(values: Float64A
 /** Fields of records as pairs of words. */
 const fieldPairs = (v: Plain['values'], names: readonly string[]): readonly Int32Array[] =>
   names.map((name) =>
-    pairsFrom(plainOf((v as RecordVector).fields.find((f) => f.name === name)!.values).values as NumberVector),
+    pairsFrom(ofForm(plainOf(ofForm(v, 'record').fields.find((f) => f.name === name)!.values).values, 'number')),
   );
 /** The four words of each list. */
 const wordPairs = (v: ListVector, valid: Uint8Array | undefined): readonly Int32Array[] => {
   checkSize(v.offsets, v.length, 4, valid, 'items');
-  const all = pairsFrom(plainOf(v.items).values as NumberVector);
+  const all = pairsFrom(ofForm(plainOf(v.items).values, 'number'));
   return [0, 1, 2, 3].map((k) => {
     const out = new Int32Array(v.length * 2);
     for (let i = 0; i < v.length; i++) {

@@ -30,6 +30,7 @@ import {
   range,
   take,
   uniformType,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { unionOfOne } from '../../vectors/unions.ts';
 import type { Losses } from './decimals.ts';
@@ -198,7 +199,7 @@ export const withNulls = (dense: Vector, rows: number, valid: Uint32Array | unde
   if (type.kind !== 'union') throw new Error('nullable of a type is a union');
   const none = type.members.indexOf(types.null);
   const nullRows = rows - (valid?.length ?? rows);
-  const flat = base.kind === 'union' ? (flatten(dense) as UnionVector) : undefined;
+  const flat = base.kind === 'union' ? ofForm(flatten(dense), 'union') : undefined;
   if (flat && base === type) return valid ? widened(flat, type.members, flat.members, none, rows, valid) : flat;
   const members = type.members.map(
     (m): Vector => (m === types.null ? nulls(nullRows) : flat ? flat.members[flat.type.members.indexOf(m)] : dense),

@@ -26,6 +26,7 @@ import {
   take,
   uniformType,
   valueAt,
+  ofForm,
 } from '../../vectors/vector.ts';
 
 const two32 = 4294967296;
@@ -200,7 +201,7 @@ export const runsFrom = (v: Plain['values']): BytesVector => {
   const builder = new BytesBuilder(types.string);
   const text = textOf(v);
   for (let i = 0; i < v.length; i++) builder.text(text(i));
-  return builder.finish() as BytesVector;
+  return ofForm(builder.finish(), 'bytes');
 };
 const textOf = (v: Plain['values']): ((row: number) => string) => {
   switch (v.form) {

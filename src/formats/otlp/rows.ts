@@ -9,7 +9,7 @@ import { Builder } from '../../vectors/builder.ts';
 import { Uint32List } from '../../vectors/lists.ts';
 import { checkStopAt } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
-import type { Field, RecordVector, Vector } from '../../vectors/vector.ts';
+import { type Field, type RecordVector, type Vector, ofForm } from '../../vectors/vector.ts';
 import { BatchSize } from '../batches.ts';
 import { AnyValues } from './any-values.ts';
 import type { ValueMemory } from '../value-memory.ts';
@@ -187,7 +187,7 @@ abstract class Owner {
     return fields;
   }
 }
-const fieldsOf = (builder: Builder): readonly Field[] => (builder.finish() as RecordVector).fields;
+const fieldsOf = (builder: Builder): readonly Field[] => ofForm(builder.finish(), 'record').fields;
 const column = (name: string, builder: Builder): Field => ({ name, optional: false, values: builder.finish() });
 
 /** Where records are written that nobody wants. */

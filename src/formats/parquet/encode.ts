@@ -3,14 +3,13 @@ import { LakeError } from '../../errors.ts';
 import { float16Bits } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import {
-  type BoolVector,
   type BytesVector,
   type DictionaryVector,
   type NumberArray,
-  type NumberVector,
   type RecordVector,
   type SelectedVector,
   numbers,
+  ofForm,
 } from '../../vectors/vector.ts';
 import {
   type Plain,
@@ -65,20 +64,20 @@ export const physicalOf = (leaf: LeafOut, v: LeafValues): Physical => {
     case 'null':
       return { kind: 'words', count: 0, width: 1, words: new Int32Array(0) };
     case 'bool':
-      return { kind: 'bools', count, bytes: (v as BoolVector).values.subarray(0, count) };
+      return { kind: 'bools', count, bytes: ofForm(v, 'bool').values.subarray(0, count) };
     case 'int':
-      checkIntegers(v as NumberVector, undefined, writerName);
+      checkIntegers(ofForm(v, 'number'), undefined, writerName);
       return type.bits === 64
-        ? pairs(pairsFrom(v as NumberVector))
-        : words(toWords((v as NumberVector).values as Float64Array, count));
+        ? pairs(pairsFrom(ofForm(v, 'number')))
+        : words(toWords(ofForm(v, 'number').values as Float64Array, count));
     case 'float':
-      return floats(type.bits, (v as NumberVector).values.subarray(0, count) as Float64Array);
+      return floats(type.bits, ofForm(v, 'number').values.subarray(0, count) as Float64Array);
     case 'date':
-      return words(Int32Array.from(daysFrom(v as NumberVector)));
+      return words(Int32Array.from(daysFrom(ofForm(v, 'number'))));
     case 'timestamp':
     case 'time': {
       const unit = type.unit === 's' ? 'ms' : type.unit;
-      const scaled = dividedPairs(pairsFrom(v as NumberVector), nanosOf[unit]);
+      const scaled = dividedPairs(pairsFrom(ofForm(v, 'number')), nanosOf[unit]);
       return leaf.physical === 'INT32' ? words(Int32Array.from(numbersFrom(scaled))) : pairs(scaled);
     }
     case 'binary': {
@@ -86,7 +85,7 @@ export const physicalOf = (leaf: LeafOut, v: LeafValues): Physical => {
       return { kind: 'runs', count, offsets, starts: offsets, bytes };
     }
     case 'fixed-binary':
-      return fixed(v as BytesVector, type.size);
+      return fixed(ofForm(v, 'bytes'), type.size);
     case 'decimal': {
       if (v.form === 'number' && v.type === types.uint64) {
         const bytes = wideBytes(v.values.subarray(0, count), [], leaf.size);
@@ -157,7 +156,7 @@ const bytesOfWords = ({ fields, length }: RecordVector): Uint8Array => {
   const bytes = new Uint8Array(length * 16);
   const view = new DataView(bytes.buffer);
   ['high', 'low'].forEach((name, k) => {
-    const pairs = pairsFrom(plainOf(fields.find((f) => f.name === name)!.values).values as NumberVector);
+    const pairs = pairsFrom(ofForm(plainOf(fields.find((f) => f.name === name)!.values).values, 'number'));
     for (let i = 0; i < length; i++) {
       view.setInt32(i * 16 + k * 8, pairs[i * 2 + 1]);
       view.setInt32(i * 16 + k * 8 + 4, pairs[i * 2]);

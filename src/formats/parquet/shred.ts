@@ -7,16 +7,14 @@
 import { LakeError } from '../../errors.ts';
 import { types } from '../../vectors/type.ts';
 import {
-  type BytesVector,
   type ConstantVector,
   type DictionaryVector,
   type ListVector,
-  type MapVector,
-  type RecordVector,
   type SelectedVector,
   type Vector,
   slice,
   take,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { plainOf } from '../columns/out.ts';
 import type { LeafValues, TextView } from './encode.ts';
@@ -78,16 +76,16 @@ function* step(node: NodeOut, v: Vector, present: Uint8Array | undefined, entrie
       return;
     case 'struct':
       for (const [k, f] of content.fields.entries())
-        yield* step(f, (values as RecordVector).fields[k].values, (values as RecordVector).fields[k].present, here);
+        yield* step(f, ofForm(values, 'record').fields[k].values, ofForm(values, 'record').fields[k].present, here);
       return;
     case 'list': {
-      const list = values as ListVector;
+      const list = ofForm(values, 'list');
       if (content.size !== undefined) checkSize(list, content.size, here);
       yield* step(content.item, list.items, undefined, opened(here, list.offsets, content.repetition));
       return;
     }
     case 'map': {
-      const map = values as MapVector;
+      const map = ofForm(values, 'map');
       const items = opened(here, map.offsets, content.repetition);
       yield* step(content.key, map.keys, undefined, items);
       yield* step(content.value, map.values, undefined, items);
@@ -188,7 +186,7 @@ const codedOnce = ({ inner, length }: ConstantVector): DictionaryVector => ({
   form: 'dictionary',
   length,
   codes: new Uint32Array(length),
-  values: inner as BytesVector,
+  values: ofForm(inner, 'bytes'),
 });
 const indexOfValid = (index: Uint32Array, valid: Uint8Array): Uint32Array => {
   const out = new Uint32Array(valid.length);

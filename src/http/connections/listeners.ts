@@ -18,7 +18,7 @@ import {
   type Server as TlsServer,
   type TLSSocket,
 } from 'node:tls';
-import { messageOf } from '../../errors.ts';
+import { messageOf, codeOf } from '../../errors.ts';
 import { type ListenAddress, listenText } from '../../config/listen.ts';
 import type { ServeConfig } from '../../config/serve.ts';
 import { http2Protocol, type Sessions } from './http2.ts';
@@ -96,7 +96,7 @@ export const openListeners = async (
       const first = await bind({ ...address, host: '127.0.0.1' });
       const { port } = first.address() as AddressInfo;
       await bind({ ...address, host: '::1', port }).catch((error: unknown) => {
-        if (!lacksIpv6.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+        if (!lacksIpv6.has(codeOf(error) ?? '')) throw error;
       });
     }
   } catch (error) {
@@ -225,7 +225,7 @@ const removeDead = async (path: string): Promise<void> => {
   try {
     await once(socket, 'connect');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') unlinkSync(path);
+    if (codeOf(error) === 'ECONNREFUSED') unlinkSync(path);
   } finally {
     socket.destroy();
   }

@@ -31,6 +31,7 @@ import {
   slice,
   take,
   uniformType,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { checksum } from './checksum.ts';
 import { packCodedNumbers } from './coded-numbers.ts';
@@ -413,19 +414,19 @@ export class BlockEncoder {
     if (values.length === 1 && v.length < dictionaryRowsMin && isOneRun(values.offsets, values.bytes, 1))
       return this.bytes(values, path, true);
     if (v.length < dictionaryRowsMin || values.length > v.length)
-      return this.bytes(flatten(v) as BytesVector, path, true);
+      return this.bytes(ofForm(flatten(v), 'bytes'), path, true);
     const dictionary = this.dictionary(values.type, path);
-    if (!dictionary || dictionary.retired) return this.bytes(flatten(v) as BytesVector, path);
+    if (!dictionary || dictionary.retired) return this.bytes(ofForm(flatten(v), 'bytes'), path);
     const used = new Uint8Array(values.length);
     const ownCodes = v.codes.subarray(0, v.length);
     markSeen(ownCodes, used);
     const index = new Uint32Array(values.length);
     let count = 0;
     for (let k = 0; k < used.length; k++) if (used[k]) index[count++] = k;
-    const distinct = flatten(take(values, index.subarray(0, count))) as BytesVector;
+    const distinct = ofForm(flatten(take(values, index.subarray(0, count))), 'bytes');
     if (count === 1 && isOneRun(distinct.offsets, distinct.bytes, 1)) return this.bytes(distinct, path);
     const known = count > 1 ? dictionary.codesOf(distinct, v.length) : undefined;
-    if (!known) return this.bytes(flatten(v) as BytesVector, path);
+    if (!known) return this.bytes(ofForm(flatten(v), 'bytes'), path);
     const mapped = new Uint32Array(values.length);
     for (let k = 0; k < count; k++) mapped[index[k]] = known[k];
     const codes = new Uint32Array(v.length);

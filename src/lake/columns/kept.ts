@@ -8,7 +8,7 @@
  * - Bytes are compared with their checksums before they are copied (`StoredBlock`).
  */
 import type { Type } from '../../vectors/type.ts';
-import { type BytesVector, take } from '../../vectors/vector.ts';
+import { take, ofForm } from '../../vectors/vector.ts';
 import type { Codes, Column, Flags, Segment } from './column.ts';
 import { type SegmentSource, decodeCodes, decodeColumn, decodeFlags } from './decode.ts';
 import { ColumnDictionary } from './dictionary.ts';
@@ -255,7 +255,7 @@ class KeptEncoder {
   ): ColumnDictionary | undefined {
     const { dictionaries, copied } = this.tables;
     if (!dictionaries || !copied) return undefined;
-    const values = this.block.source.dictionary(number) as BytesVector;
+    const values = ofForm(this.block.source.dictionary(number), 'bytes');
     const known = copied.get(values);
     if (known) return known;
     const key = `${path}/${type.name}`;

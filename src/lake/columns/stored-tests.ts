@@ -12,7 +12,7 @@ import { textToBytes } from '../../vectors/texts/codec.ts';
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { type PrimitiveType, isFloat, isNumeric, types } from '../../vectors/type.ts';
 import { type Value, compareBytes, numericData } from '../../vectors/value.ts';
-import type { BytesVector, NumberVector, Vector } from '../../vectors/vector.ts';
+import { type BytesVector, type NumberVector, type Vector, ofForm } from '../../vectors/vector.ts';
 import { type Codes, type Column, type DynamicColumn, type Flags, fieldNamed } from './column.ts';
 import {
   type SegmentSource,
@@ -413,17 +413,17 @@ const selected = (plan: TestPlan, among: Candidates, source: SegmentSource, know
     case 'codes':
       return inCodeRange(distancesAsStored(plan.column, source), among, plan.range);
     case 'numbers':
-      return numbersIn(decodeColumn(plan.column, source) as NumberVector, among, plan.range);
+      return numbersIn(ofForm(decodeColumn(plan.column, source), 'number'), among, plan.range);
     case 'lengths':
       return inCodeRange(codesAsStored(plan.lengths, among.rows, source), among, plan.range);
     case 'dictionary': {
-      const values = source.dictionary(plan.dictionary) as BytesVector;
+      const values = ofForm(source.dictionary(plan.dictionary), 'bytes');
       let passing = known.get(values);
       if (!passing) known.set(values, (passing = passingOf(passingValues(values, plan.operator, plan.constants))));
       return passingCodes(codesAsStored(plan.codes, among.rows, source), plan.codes.base, passing, among);
     }
     case 'texts':
-      return textsThat(decodeColumn(plan.column, source) as BytesVector, among, plan);
+      return textsThat(ofForm(decodeColumn(plan.column, source), 'bytes'), among, plan);
     case 'any': {
       let found: Uint32Array = noRows;
       for (const one of plan.plans) found = union(found, selected(one, among, source, known)!);

@@ -10,7 +10,7 @@
 import { longDecimalName } from '../../vectors/decimal.ts';
 import type { ColumnSummary, IntegerTotals } from '../../vectors/summary.ts';
 import { isFloat } from '../../vectors/type.ts';
-import type { NumberVector } from '../../vectors/vector.ts';
+import { type NumberVector, ofForm } from '../../vectors/vector.ts';
 import { type Column, fieldNamed } from './column.ts';
 import { type SegmentSource, decodeColumn, distancesAsStored } from './decode.ts';
 import { type SegmentVisitor, visitSegments } from './wanted.ts';
@@ -99,7 +99,9 @@ export const totalsOf = (column: NumberColumn, source: SegmentSource): ColumnSum
       column,
       (integers = {
         type,
-        ...(isCoded(column) ? codedTotals(column, source) : numberTotals(decodeColumn(column, source) as NumberVector)),
+        ...(isCoded(column)
+          ? codedTotals(column, source)
+          : numberTotals(ofForm(decodeColumn(column, source), 'number'))),
       }),
     );
   return { count: rows, integers };

@@ -19,6 +19,7 @@ import {
   take,
   typeAt,
   valueAt,
+  ofForm,
 } from '../../vectors/vector.ts';
 import { concat } from '../../vectors/concat.ts';
 import { newFloats, newWords } from '../../vectors/short-arrays.ts';
@@ -240,7 +241,7 @@ const nullableColumn = (v: DynamicVector): SortColumn | undefined => {
   const at = parts.indexOf(valued[0]);
   const inner = sortColumn(valued[0]);
   const isText = valued[0].form === 'bytes';
-  if (isText && (valued[0] as BytesVector).type !== types.string) return undefined;
+  if (isText && ofForm(valued[0], 'bytes').type !== types.string) return undefined;
   if (!isText && inner.prefix.includes(Infinity)) return undefined;
   const prefix = new Float64Array(v.length);
   for (let i = 0; i < prefix.length; i++) prefix[i] = v.tags[i] === at ? inner.prefix[v.slots[i]] : Infinity;

@@ -12,7 +12,7 @@
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LakeError, messageOf, pathlessMessageOf } from '../../errors.ts';
+import { LakeError, messageOf, pathlessMessageOf, codeOf } from '../../errors.ts';
 import { makeFolder, makeOne } from '../lock.ts';
 import { killPoint } from '../kill-points.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
@@ -176,8 +176,7 @@ class ObjectFolder implements ObjectStore {
     try {
       return openFile();
     } catch (error) {
-      if (!/^(EMFILE|ENFILE)$/.test((error as NodeJS.ErrnoException).code ?? '') || this.descriptors.size === 0)
-        throw error;
+      if (!/^(EMFILE|ENFILE)$/.test(codeOf(error) ?? '') || this.descriptors.size === 0) throw error;
       this.close();
       return openFile();
     }
@@ -194,8 +193,7 @@ class ObjectFolder implements ObjectStore {
       try {
         fd = this.withDescriptor(() => openSync(join(this.folder(id), id), 'r'));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-          throw new LakeError('object-missing', { id }, { cause: error });
+        if (codeOf(error) === 'ENOENT') throw new LakeError('object-missing', { id }, { cause: error });
         throw new LakeError('object-unread', { id, place: 'file', fault: messageOf(error) }, { cause: error });
       }
       for (const [oldest, old] of this.descriptors) {
@@ -216,7 +214,7 @@ const unwritten = (id: Id, error: unknown, isDurable: boolean): LakeError => {
   if (isFull(error)) return new LakeError('storage-full', { fault }, { cause: error });
   return new LakeError('object-unwritten', { id, fault }, { cause: error });
 };
-const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test((error as NodeJS.ErrnoException).code ?? '');
+const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test(codeOf(error) ?? '');
 /** What a fault is of writing what need not outlive the process: `spill-full` if there is no room, `spill-unwritten`. */
 export const scratchFault = (error: unknown): LakeError =>
   isFull(error)

@@ -12,7 +12,7 @@ import { LakeError } from '../../errors.ts';
 import { fuseAll } from '../../vectors/fuse.ts';
 import { type ColumnSummary, joinedSummaries } from '../../vectors/summary.ts';
 import { type Type, types } from '../../vectors/type.ts';
-import { type BytesVector, type Field, type Vector, flatten } from '../../vectors/vector.ts';
+import { type BytesVector, type Field, type Vector, flatten, ofForm } from '../../vectors/vector.ts';
 import { compareBytes } from '../../vectors/value.ts';
 import { ByteReader } from '../columns/byte-reader.ts';
 import { checksum } from '../columns/checksum.ts';
@@ -707,9 +707,8 @@ export class ObjectReader {
       if (!entry?.column) throw corrupt(this.id, place, 'there is none');
       const column = entry.column;
       const done = then(this.readSegments(segmentsOf(column), entry.offset, place), (bytes) => {
-        const decoded = this.decode(
-          place,
-          () =>
+        const decoded = this.decode(place, () =>
+          ofForm(
             flatten(
               decodeColumn(column, {
                 bytes: (s) => bytes.get(s)!,
@@ -719,7 +718,9 @@ export class ObjectReader {
                 decoded: (_, make) => make(),
                 isKnown: () => false,
               }),
-            ) as BytesVector,
+            ),
+            'bytes',
+          ),
         );
         this.dictionaries[n] = decoded;
         this.dictionaryBytes += decoded.bytes.buffer.byteLength + decoded.offsets.byteLength;

@@ -1,5 +1,5 @@
 /** Rows of a part that a scan keeps: all of a part with the places of those that are wanted, or these alone. */
-import { type RecordVector, type Vector, gather, lookUp, slice, take } from '../../vectors/vector.ts';
+import { type RecordVector, type Vector, gather, lookUp, slice, take, ofForm } from '../../vectors/vector.ts';
 import type { Projection } from '../columns/wanted.ts';
 import type { KeptRows } from './scan.types.ts';
 
@@ -37,7 +37,7 @@ export const someOf = (rows: Vector, index: KeptRows): Vector =>
 /** Some rows of a record's fields. */
 export const fieldsAt = (rows: RecordVector, index: KeptRows): RecordVector =>
   index instanceof Uint32Array
-    ? (gather(rows, index) as RecordVector)
+    ? ofForm(gather(rows, index), 'record')
     : index
-      ? (slice(rows, index.start, index.start + index.length) as RecordVector)
+      ? ofForm(slice(rows, index.start, index.start + index.length), 'record')
       : rows;

@@ -8,7 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { LakeError } from '../../errors.ts';
+import { LakeError, codeOf } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import { isId } from '../ksuid.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
@@ -114,7 +114,7 @@ const copyObjects = async (from: string, to: string): Promise<readonly Id[]> => 
       await copyFile(objectPath(from, id), path);
       added.push(id);
     } catch (fault) {
-      if ((fault as NodeJS.ErrnoException).code !== 'ENOENT') throw fault;
+      if (codeOf(fault) !== 'ENOENT') throw fault;
     }
   });
   return added;

@@ -15,7 +15,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
-import { LakeError } from '../../errors.ts';
+import { LakeError, codeOf } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import type { Id } from '../lake.types.ts';
 import { killPoint } from '../kill-points.ts';
@@ -711,7 +711,7 @@ const namedFiles = (changes: readonly Change[]): readonly Id[] =>
   changes.flatMap(({ table, key, payload }) =>
     table === 'files' && payload ? [Buffer.from(key).toString('hex')] : [],
   );
-const isAbsent = (fault: unknown): boolean => (fault as NodeJS.ErrnoException).code === 'ENOENT';
+const isAbsent = (fault: unknown): boolean => codeOf(fault) === 'ENOENT';
 
 /** Does it for each, so many at a time; the first fault ends it. */
 export const eachOf = async <T>(

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { LakeError, messageOf } from '../../errors.ts';
+import { LakeError, messageOf, codeOf } from '../../errors.ts';
 
 const pageBytes = 4096;
 const headBytes = 168;
@@ -99,7 +99,7 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     const fault = faultOfHeads(path);
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOf(error);
     const fault = messageOf(error);
     if (code === 'ENOSPC' || code === 'EDQUOT') throw new LakeError('storage-full', { fault }, { cause: error });
     throw new LakeError('lake-unreadable', { directory: dirname(directory), fault }, { cause: error });
@@ -111,7 +111,7 @@ const checkWritable = (path: string, { readOnly = false }: { readonly readOnly?:
   try {
     closeSync(openSync(path, readOnly && basename(path) !== lockName ? 'r' : 'r+'));
   } catch (error) {
-    if (!readOnly || (error as NodeJS.ErrnoException).code !== 'EROFS') throw error;
+    if (!readOnly || codeOf(error) !== 'EROFS') throw error;
   }
 };
 

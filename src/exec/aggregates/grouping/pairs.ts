@@ -6,7 +6,7 @@ import { checkStop } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { knownValue } from '../../../vectors/decimal.ts';
 import { type Value, recordValue, underValue, stringData } from '../../../vectors/value.ts';
-import { type BytesVector, type Vector, flatten, nulls, textAt, valueAt } from '../../../vectors/vector.ts';
+import { type Vector, flatten, nulls, textAt, valueAt, ofForm } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
@@ -144,7 +144,7 @@ export class TextState implements AggregateState {
   }
   merge(other: AggregateState, map: Uint32Array): void {
     const from = other as TextState;
-    const texts = from.texts.finish() as BytesVector;
+    const texts = ofForm(from.texts.finish(), 'bytes');
     for (let i = 0; i < from.ids.length; i++) {
       const group = from.ids.array[i];
       const to = map[group];
@@ -153,7 +153,7 @@ export class TextState implements AggregateState {
   }
   result(groups: number): Vector {
     const { order: rows, offsets } = sortByGroup(this.ids.done(), this.ids.length, groups);
-    const texts = this.texts.finish() as BytesVector;
+    const texts = ofForm(this.texts.finish(), 'bytes');
     const out = new BytesBuilder(types.string);
     const empty = new Uint8Array(groups);
     for (let g = 0; g < groups; g++) {

@@ -18,6 +18,7 @@ import {
   slice,
   typeAt,
   vectorBytes,
+  ofForm,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -119,7 +120,7 @@ export class SharedRecordPart implements Part {
     const out = new Uint32Array(v.length);
     const rows = Math.max(1, Math.floor(stretchCells / this.fields.length));
     for (let start = 0; start < v.length; start += rows) {
-      const piece = slice(v, start, Math.min(v.length, start + rows)) as RecordVector;
+      const piece = ofForm(slice(v, start, Math.min(v.length, start + rows)), 'record');
       this.codesOfPiece(piece, insert, out.subarray(start));
     }
     return out;

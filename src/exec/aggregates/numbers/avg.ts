@@ -4,7 +4,7 @@
  * are. The average of 1,000,000 ids takes 0.4 of the time.
  */
 import { isFloat, types } from '../../../vectors/type.ts';
-import { type NumberVector, type Vector, gather, lookUp, textAt } from '../../../vectors/vector.ts';
+import { type NumberVector, type Vector, gather, lookUp, textAt, ofForm } from '../../../vectors/vector.ts';
 import { parseFloat64 } from '../../../vectors/literal.ts';
 import { type AggregateState, type Totals, bytes, floats, widened } from '../grouping/state.ts';
 import { eachPart, everyPart, floatsOf, idsOfOne, isNothing, numbersIn, pick } from '../grouping/parts.ts';
@@ -49,7 +49,7 @@ export class AvgState implements AggregateState {
         total += values[slots[i]];
       }
     } else {
-      const values = sparse?.values ?? floatsOf(argument as NumberVector);
+      const values = sparse?.values ?? floatsOf(ofForm(argument, 'number'));
       const { start, end } = range!;
       for (let i = start; i < end; i++) total += values[i];
     }
@@ -168,7 +168,7 @@ export class AvgState implements AggregateState {
     let n = 0;
     for (let i = 0; i < ids.length; i++) if (tags[i] === tag) rows[n++] = i;
     const own = rows.subarray(0, n);
-    const numbers = gather(part, lookUp(slots, own)) as NumberVector;
+    const numbers = ofForm(gather(part, lookUp(slots, own)), 'number');
     const groups = lookUp(ids, own);
     if (n > 0 && !this.addExactly(groups, numbers)) this.addAll(groups, floatsOf(numbers), n);
   }

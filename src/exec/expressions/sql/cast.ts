@@ -41,6 +41,7 @@ import {
   numbers,
   textAt,
   valueAt,
+  ofForm,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
@@ -485,7 +486,7 @@ const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
     const texts = textsOf(
       Array.from({ length: v.length }, (_, i) => Buffer.from(bytesData(dataAt(v, i))).toString('hex')),
     );
-    return uuidsOfTexts(flatten(texts) as BytesVector, type, cast);
+    return uuidsOfTexts(ofForm(flatten(texts), 'bytes'), type, cast);
   }
   if (!isText(v)) return refuse(v, type, cast);
   return cast.from?.kind === 'uuid' ? v : uuidsOfTexts(v, type, cast);

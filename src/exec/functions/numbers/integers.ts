@@ -2,7 +2,7 @@
 import { int64Max } from '../../../vectors/literal.ts';
 import { integer, numericData } from '../../../vectors/value.ts';
 import { bitsOf, types } from '../../../vectors/type.ts';
-import { type NumberVector, nulls, numbers } from '../../../vectors/vector.ts';
+import { nulls, numbers, ofForm } from '../../../vectors/vector.ts';
 import { wrapErrors, inner } from '../../expressions/rows.ts';
 import { bitsOfText } from '../../expressions/sql/bits.ts';
 import { byKernel, data, isNull, isText, type FunctionRow, type Kernel } from '../row.ts';
@@ -33,7 +33,7 @@ const bitCount: Kernel = ([n], length) => {
   if (isNull(n!)) return nulls(length);
   if (isText(n!)) return bitCountOfText([n!], length);
   if (!isWhole(n!)) return wrapErrors('bit_count: integer argument required', n!);
-  const bits = bitsOf((inner(n!) as NumberVector).type);
+  const bits = bitsOf(ofForm(inner(n!), 'number').type);
   const read = data(n!);
   return numbers(
     types.int64,

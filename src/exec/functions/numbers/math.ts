@@ -2,7 +2,7 @@
 import { type PrimitiveType, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { parseInteger, parseUnsigned } from '../../../vectors/literal.ts';
 import { type Value, integer, underValue, numericData, stringData } from '../../../vectors/value.ts';
-import { type NumberVector, type Vector, bools, flatten, nulls, numbers, take } from '../../../vectors/vector.ts';
+import { type Vector, bools, flatten, nulls, numbers, take, ofForm } from '../../../vectors/vector.ts';
 import { apply } from '../../expressions/apply.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { goFloat } from '../../expressions/number-text.ts';
@@ -20,7 +20,7 @@ const rounding =
   ([arg], length) => {
     if (options.nulls && isNull(arg!)) return nulls(length);
     if (!isNumber(arg!)) return wrapErrors(`${name}: not a number`, arg!);
-    const v = flatten(arg!) as NumberVector;
+    const v = ofForm(flatten(arg!), 'number');
     return isFloat(v.type)
       ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(round))
       : original(arg!);
@@ -28,7 +28,7 @@ const rounding =
 const abs: Kernel = ([arg], length) => {
   if (isNull(arg!)) return nulls(length);
   if (!isNumber(arg!)) return wrapErrors('abs: not a number', arg!);
-  const v = flatten(arg!) as NumberVector;
+  const v = ofForm(flatten(arg!), 'number');
   if (isUnsigned(v.type)) return original(arg!);
   if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
   const out = new BigInt64Array(length);
@@ -37,7 +37,7 @@ const abs: Kernel = ([arg], length) => {
 };
 
 const floats = (v: Vector, length: number): Float64Array => {
-  const flat = flatten(v) as NumberVector;
+  const flat = ofForm(flatten(v), 'number');
   return flat.values instanceof Float64Array
     ? flat.values.subarray(0, length)
     : Float64Array.from(flat.values.subarray(0, length) as BigInt64Array, Number);

@@ -2,7 +2,7 @@
 import { type PrimitiveType, bitsOf, isFloat, isUnsigned, types } from '../../../vectors/type.ts';
 import { int64Max, int64Min, roundFloat } from '../../../vectors/literal.ts';
 import { integer, numericData } from '../../../vectors/value.ts';
-import { type NumberVector, type Vector, flatten, nulls, numbers } from '../../../vectors/vector.ts';
+import { type Vector, flatten, nulls, numbers, ofForm } from '../../../vectors/vector.ts';
 import { NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { dividedBy } from '../../expressions/sql/arithmetic.ts';
 import { original, overlay, wrapErrors, inner } from '../../expressions/rows.ts';
@@ -52,7 +52,7 @@ const toDigits =
   (rounding: Rounding): Kernel =>
   ([n, digits], length) => {
     const { name } = rounding;
-    const v = flatten(n!) as NumberVector;
+    const v = ofForm(flatten(n!), 'number');
     const read = data(digits!);
     const marks = new Uint8Array(length);
     const out = new NumberBuilder(v.type);
@@ -89,7 +89,7 @@ const truncDigits: Kernel = withDigits(truncated);
 const trunc: Kernel = ([n], length) => {
   if (isNull(n!)) return nulls(length);
   if (inner(n!).form !== 'number') return wrapErrors('trunc: not a number', n!);
-  const v = flatten(n!) as NumberVector;
+  const v = ofForm(flatten(n!), 'number');
   return isFloat(v.type)
     ? numbers(v.type, (v.values as Float64Array).subarray(0, length).map(Math.trunc))
     : original(n!);
@@ -127,7 +127,7 @@ const wholeRemainder = ([a, b]: readonly Vector[], length: number): Vector => {
 const restOf = (x: number | bigint, y: number | bigint): number | bigint =>
   typeof x === 'number' && typeof y === 'number' ? (x % y) + 0 : integer(BigInt(x) % BigInt(y));
 const typeOfBoth = (a: Vector, b: Vector): PrimitiveType =>
-  [a, b].every((v) => isUnsigned((inner(v) as NumberVector).type)) ? types.uint64 : types.int64;
+  [a, b].every((v) => isUnsigned(ofForm(inner(v), 'number').type)) ? types.uint64 : types.int64;
 
 const quotient = (x: number | bigint, y: number | bigint): number | bigint | Refusal => {
   if (Number(y) === 0) return new Refusal('divide by zero');

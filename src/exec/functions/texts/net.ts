@@ -2,7 +2,17 @@
 import { isFloat, isNumeric, types } from '../../../vectors/type.ts';
 import { type Value, recordValue, underValue, wrappedError, bytesData } from '../../../vectors/value.ts';
 import { netOf } from '../../../vectors/literal.ts';
-import { type BytesVector, type Vector, bools, dataAt, flatten, noRows, nulls, take } from '../../../vectors/vector.ts';
+import {
+  type BytesVector,
+  type Vector,
+  bools,
+  dataAt,
+  flatten,
+  noRows,
+  nulls,
+  take,
+  ofForm,
+} from '../../../vectors/vector.ts';
 import { applyCarrying } from '../../expressions/apply.ts';
 import { overlay, truth, truthOutside, wrapErrors } from '../../expressions/rows.ts';
 import { addressesIn, anyAddressIn } from '../../expressions/search.ts';
@@ -26,7 +36,7 @@ const cidrMatch: Evaluate = ([net, within], length) =>
               : bools(
                   n!.form === 'constant'
                     ? inNet(rows, bytesData(dataAt(n!.inner, 0)))
-                    : inNets(rows, flatten(n!) as BytesVector),
+                    : inNets(rows, ofForm(flatten(n!), 'bytes')),
                 );
           return overlay(
             result,

@@ -2,15 +2,7 @@
 import { textSize } from '../../../vectors/texts/codec.ts';
 import { chargeText, checkStop, checkStopAt } from '../../../vectors/stop.ts';
 import { types, arrayType } from '../../../vectors/type.ts';
-import {
-  type BytesVector,
-  type ListVector,
-  type Vector,
-  flatten,
-  nulls,
-  numbers,
-  range,
-} from '../../../vectors/vector.ts';
+import { type ListVector, type Vector, flatten, nulls, numbers, range, ofForm } from '../../../vectors/vector.ts';
 import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { concatKernel } from '../../expressions/construct.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
@@ -29,7 +21,7 @@ const stringOf = (text: (i: number) => string, length: number): Vector => {
 /** Letters by a table of bytes where all rows are ASCII, else one code point after the other. */
 const changeCase = (message: string, table: Uint8Array, change: (character: string) => string): Kernel =>
   onTexts(message, ([arg], length) => {
-    const v = flatten(arg!) as BytesVector;
+    const v = ofForm(flatten(arg!), 'bytes');
     if (areAscii(v)) {
       const start = v.offsets[0];
       const bytes = new Uint8Array(v.offsets[length] - start);

@@ -10,6 +10,7 @@ import {
   nulls,
   numbers,
   take,
+  ofForm,
 } from '../../../vectors/vector.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
 import { narrowed } from '../../expressions/wide-arithmetic.ts';
@@ -24,7 +25,7 @@ const bucket: Kernel = (args, length) => {
   if (!isOf(t!, types.time) && !isOf(t!, types.duration))
     return wrapErrors('bucket: first argument is not a time or duration', t!);
   if (!isOf(span!, types.duration)) return wrapErrors('bucket: second argument is not a duration', span!);
-  const v = flatten(t!) as NumberVector;
+  const v = ofForm(flatten(t!), 'number');
   if (span!.form === 'constant') {
     const size = numericData(data(span!)(0));
     const quick = typeof size === 'number' && size > 0 ? bucketQuickly(v, size) : undefined;
@@ -109,7 +110,7 @@ const datePart: Kernel = ([part, time], length) => {
   if (!isText(part!)) return wrapErrors('date_part: string value required for part argument', part!);
   if (!isOf(time!, types.time)) return wrapErrors('date_part: time value required for time argument', time!);
   const name = texts(part!);
-  const { seconds, nanos } = splitSeconds(flatten(time!) as NumberVector);
+  const { seconds, nanos } = splitSeconds(ofForm(flatten(time!), 'number'));
   const constantPart = part!.form === 'constant' ? clockPart(name(0), seconds) : undefined;
   if (constantPart) return numbers(types.int64, constantPart);
   const out = new Float64Array(length);
@@ -150,7 +151,7 @@ const strftime: Kernel = ([format, time], length) => {
   if (!isText(format!)) return wrapErrors('strftime: string value required for format arg', format!);
   if (!isOf(time!, types.time)) return wrapErrors('strftime: time value required for time arg', time!);
   const pattern = texts(format!);
-  const { seconds, nanos } = splitSeconds(flatten(time!) as NumberVector);
+  const { seconds, nanos } = splitSeconds(ofForm(flatten(time!), 'number'));
   const out = new BytesBuilder(types.string);
   const failed = new Map<string, number[]>();
   for (let i = 0; i < length; i++) {

@@ -17,7 +17,7 @@ import {
   timesOfTexts,
 } from '../../../vectors/texts/times.ts';
 import { type Type, isNumeric, types } from '../../../vectors/type.ts';
-import { type BytesVector, type Vector, slice, uniformType } from '../../../vectors/vector.ts';
+import { type Vector, slice, uniformType, ofForm } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
 import { type Value, compareBytes } from '../../../vectors/value.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
@@ -86,7 +86,7 @@ const keyTest = (e: PlanExpr, key: FieldPath, build: Build): KeyTest | undefined
     return path !== undefined && path.length === key.length && path.every((name, i) => name === key[i]);
   };
   const made = (operator: Order, value: Value): KeyTest => {
-    const text = value.type === types.string ? (vectorOf([value]) as BytesVector) : undefined;
+    const text = value.type === types.string ? ofForm(vectorOf([value]), 'bytes') : undefined;
     return {
       operator,
       value,

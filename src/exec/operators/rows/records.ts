@@ -10,6 +10,7 @@ import {
   gather,
   range,
   take,
+  ofForm,
 } from '../../../vectors/vector.ts';
 import { combine, overlay } from '../../expressions/rows.ts';
 
@@ -227,7 +228,7 @@ export const presences = (
   return [...groups].map(([key, list]) => {
     const all = list.length === r.length;
     const rows = Uint32Array.from(list);
-    const own = all ? r : (flatten(take(r, rows)) as RecordVector);
+    const own = all ? r : ofForm(flatten(take(r, rows)), 'record');
     const kept = own.fields.filter((f) => !f.optional || key[optional.findIndex((o) => o.name === f.name)] === '1');
     return {
       ...(!all && { rows }),

@@ -11,13 +11,7 @@
 import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
 import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { onlyMember, opened } from '../../../vectors/unions.ts';
-import {
-  type BytesVector,
-  type NumberArray,
-  type NumberVector,
-  type Vector,
-  flatten,
-} from '../../../vectors/vector.ts';
+import { type BytesVector, type NumberArray, type Vector, flatten, ofForm } from '../../../vectors/vector.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { under } from '../../aggregates/under.ts';
 import { nearestFloats } from '../../expressions/wide.ts';
@@ -112,7 +106,7 @@ export class Leaders {
       const values = floats[v.tags[i]];
       if (values) {
         const x = values[v.slots[i]] * this.sign;
-        if (x < bound || (x === bound && this.strict && bound > this.floor && (part as NumberVector).values === values))
+        if (x < bound || (x === bound && this.strict && bound > this.floor && ofForm(part, 'number').values === values))
           continue;
         this.offer(x);
         ({ bound } = this);
