@@ -23,10 +23,10 @@ export class UnseenValues {
     for (const { seen } of states) seen?.close();
   }
 
-  /** Spills what the states have left since the last time. */
-  *spill(level: number): Generator<Item, void> {
+  /** Spills what the states have left since the last time; `all`: nothing of it is left to the next time. */
+  *spill(level: number, all = false): Generator<Item, void> {
     for (const [k, { seen }] of this.states.entries()) {
-      for (const left of seen?.take() ?? []) {
+      for (const left of seen?.take(all) ?? []) {
         const rows = rowsOf(left);
         const keys = rows.fields.map((f) => f.values);
         const parts = (this.parts[k] ??= new Partitions(this.build));
@@ -40,6 +40,7 @@ export class UnseenValues {
    * leave the rest to smaller and smaller ones.)
    */
   *show(account: (notedBytes: number) => boolean): Generator<Item, void> {
+    yield* this.spill(0, true);
     for (const [k, state] of this.states.entries()) yield* this.showOne(k, state, account, 1);
   }
   private *showOne(
@@ -65,6 +66,7 @@ export class UnseenValues {
           if (account(state.seen?.notedBytes ?? 0) && level < levelsMax) state.seen?.close();
           yield* this.spill(level);
         }
+        yield* this.spill(level, true);
         yield* this.showOne(k, state, account, level + 1);
         void run.close();
       }

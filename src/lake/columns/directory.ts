@@ -1,8 +1,8 @@
 /**
  * Reads the directory of a block: a tree of columns that know their segments.
  *
- * Columns of records are passed over, and read when they are asked for: of 105 columns a query looks at few. A count with one condition
- * over 10,000,000 such rows takes 0.29 of the processor time.
+ * Columns of records are passed over, and read when they are asked for: of 105 columns a query looks at few. A count
+ * with one condition over 10,000,000 such rows takes 0.29 of the processor time.
  */
 import type { Type } from '../../vectors/type.ts';
 import type { ByteReader } from './byte-reader.ts';
@@ -58,7 +58,7 @@ interface DirectoryOptions {
   readonly statistics: boolean;
   /** Its segments may be compressed. */
   readonly compressed: boolean;
-  /** Reads a column that was passed over, and turns its faults into those of the object; absent: all are read at once. */
+  /** Reads a column that was passed over, and makes its faults those of the object; absent: all are read at once. */
   readonly later?: (read: () => Column) => Column;
 }
 

@@ -95,12 +95,15 @@ describe.each(Object.entries(kinds))('count(distinct) by group, %s', (_, make) =
     state.seen!.close();
     add(state, b);
     expect(countsOf(state)).toEqual(expected(a));
-    const left = state.seen!.take();
+    const left = [...state.seen!.take(true)];
     const known = new Set(a.flatMap(({ ids, values }) => Array.from(ids, (g, i) => `${g} ${values[i]}`)));
     const isLeft = b.flatMap(({ ids, values }) =>
       Array.from(ids, (g, i) => `${g} ${values[i]}`).filter((pair) => !known.has(pair)),
     );
-    expect(left.reduce((n, { ids }) => n + ids.length, 0)).toBe(isLeft.length);
+    const count = left.reduce((n, { ids }) => n + ids.length, 0);
+    // A pair that comes several times is left once if it is looked at together.
+    expect(count).toBeGreaterThanOrEqual(new Set(isLeft).size);
+    expect(count).toBeLessThanOrEqual(isLeft.length);
     state.seen!.reopen();
     for (const { ids, values } of left) state.update(ids, values);
     expect(countsOf(state)).toEqual(expected([...a, ...b]));

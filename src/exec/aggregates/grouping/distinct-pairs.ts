@@ -30,8 +30,6 @@ export class DistinctPairs {
   /** The known codes of group g: `known` from starts[g] up to starts[g + 1]. */
   private starts = new Uint32Array(1);
   private known: Uint32Array = new Uint32Array(0);
-  /** Whether the known codes of each group are in order. */
-  private isSorted = false;
 
   get bytes(): number {
     return this.ids.byteLength + this.codes.byteLength + this.starts.byteLength + this.known.byteLength;
@@ -103,7 +101,6 @@ export class DistinctPairs {
     this.starts = starts;
     this.known = known.slice(0, to);
     this.noted = 0;
-    this.isSorted = false;
     return { ids: ids.subarray(0, fresh), codes: codes.subarray(0, fresh) };
   }
   private groupsOfAll(): number {
@@ -113,22 +110,34 @@ export class DistinctPairs {
     return most;
   }
 
-  /** Whether a pair is known; none are noted. `none` as a code is known of no group. */
-  has(group: number, code: number): boolean {
-    if (!this.isSorted) this.sort();
-    if (group + 1 >= this.starts.length) return false;
-    const end = this.starts[group + 1];
-    let low = this.starts[group];
-    for (let high = end; low < high; ) {
-      const middle = (low + high) >>> 1;
-      if (this.known[middle] < code) low = middle + 1;
-      else high = middle;
+  /**
+   * The noted pairs that are not known, each once, for use until others are noted; they do not become known. To look
+   * each of them up among the known ones took a count by 5,000 groups of 10,000,000 rows 1.5 times the processor time.
+   */
+  unknown(codesCount: number): GroupCodes {
+    const { ids, codes, noted } = this;
+    if (noted === 0) return { ids: noCodes, codes: noCodes };
+    const groups = this.groupsOfAll();
+    charge((noted + codesCount + groups) * Uint32Array.BYTES_PER_ELEMENT, 'count distinct');
+    const ends = new Uint32Array(groups + 1);
+    const ordered = byGroup(ids, codes, noted, ends);
+    const met = new Uint32Array(codesCount);
+    let fresh = 0;
+    for (let g = 0, from = 0; g < groups; g++) {
+      const end = ends[g];
+      if (from === end) continue;
+      const knownEnd = g + 1 < this.starts.length ? this.starts[g + 1] : 0;
+      for (let k = knownEnd === 0 ? 0 : this.starts[g]; k < knownEnd; k++) met[this.known[k]] = g + 1;
+      for (; from < end; from++) {
+        const code = ordered[from];
+        if (met[code] === g + 1) continue;
+        met[code] = g + 1;
+        ids[fresh] = g;
+        codes[fresh++] = code;
+      }
     }
-    return low < end && this.known[low] === code;
-  }
-  private sort(): void {
-    for (let g = 0; g + 1 < this.starts.length; g++) this.known.subarray(this.starts[g], this.starts[g + 1]).sort();
-    this.isSorted = true;
+    this.noted = 0;
+    return { ids: ids.subarray(0, fresh), codes: codes.subarray(0, fresh) };
   }
   /** All known pairs. */
   all(): GroupCodes {

@@ -8,6 +8,9 @@ import { PairTable, none } from './pair-table.ts';
 import { Room } from './tables.ts';
 import { under } from '../under.ts';
 
+/** Pairs that are left together. */
+const leftRows = 1 << 14;
+
 export class DistinctState implements AggregateState, SeenValues {
   private codes: ColumnCodes;
   private pairs = new PairTable();
@@ -47,8 +50,17 @@ export class DistinctState implements AggregateState, SeenValues {
     this.settle();
     this.unknown ??= [];
   }
-  take(): readonly GroupValues[] {
-    return this.unknown?.splice(0) ?? [];
+  *take(all: boolean): Generator<GroupValues, void> {
+    yield* this.unknown?.splice(0) ?? [];
+    const noted = this.only === undefined ? this.later : undefined;
+    if (!this.unknown || !noted || !(all || noted.isFull)) return;
+    const { ids, codes } = noted.unknown(this.codes.size);
+    if (ids.length === 0) return;
+    const values = this.codes.values();
+    for (let at = 0; at < ids.length; at += leftRows) {
+      const some = codes.slice(at, at + leftRows);
+      yield { ids: ids.slice(at, at + leftRows), values: take(values, some) };
+    }
   }
   reopen(): void {
     this.settle();
@@ -57,21 +69,28 @@ export class DistinctState implements AggregateState, SeenValues {
     if (this.later) this.later = new DistinctPairs();
     this.only = this.unknown = undefined;
   }
-  /** Leaves the values that are not known to others. */
+  /** Leaves the values that are not known to others: of those that are known in some group, many at a time. */
   private leave(ids: Uint32Array, values: Vector): void {
     const codes = this.codes.codes(values, false, false);
-    const isKnown = this.known(ids, codes, values.length);
+    const noted = this.only === undefined ? this.later : undefined;
+    const isKnown = noted ? (i: number) => codes[i] !== none : this.known(ids, codes, values.length);
     const rows = new Uint32Array(values.length);
     let n = 0;
     for (let i = 0; i < values.length; i++) if (!isKnown(i)) rows[n++] = i;
     const own = rows.subarray(0, n);
     if (n > 0) this.unknown?.push({ ids: pick(ids, own), values: take(values, own) });
+    if (!noted || n === values.length) return;
+    if (n === 0) noted.note(ids, codes, values.length);
+    else {
+      const others = rows.slice(0, values.length - n);
+      for (let i = 0, k = 0; i < values.length; i++) if (codes[i] !== none) others[k++] = i;
+      noted.note(pick(ids, others), pick(codes, others), others.length);
+    }
   }
   /** Tells of each row whether its pair is known. */
   private known(ids: Uint32Array, codes: Uint32Array, length: number): (row: number) => boolean {
-    const { later, only } = this;
+    const { only } = this;
     if (only !== undefined) return (i) => codes[i] !== none && ids[i] === only;
-    if (later) return (i) => later.has(ids[i], codes[i]);
     const pairs = this.pairs.codes(ids, codes, length, false, this.room.of(length));
     return (i) => pairs[i] !== none;
   }

@@ -23,8 +23,11 @@ export interface SeenValues {
   readonly notedBytes: number;
   /** Notes no more values: those that it does not know are left to `take`. */
   close(): void;
-  /** What was left since it was last asked; the same value of a group may come more than once. */
-  take(): readonly GroupValues[];
+  /**
+   * What was left since it was last asked; the same value of a group may come more than once. It may keep some of it
+   * for a while, unless all is asked for. No values may come before the last of them has been taken.
+   */
+  take(all: boolean): Iterable<GroupValues>;
   /** Forgets the values that it noted, and notes others: none of those that it knew come any more. */
   reopen(): void;
 }
