@@ -49,8 +49,9 @@ const lookBytes = 8 << 20;
 const lookSteps = 256;
 /** So near to the limit the collector would run all the time. */
 const marginBytes = 8 << 20;
-/** Beyond the limit by so much, as a share of it, no task is spared. */
+/** Beyond the limit by so much, as a share of it, no task is spared; by less where the process uses too much. */
 const spareShare = 0.5;
+const tightSpareShare = 0.2;
 /** What a thread has of its budget while the process uses too much. */
 const tightShare = 0.5;
 /** Beyond this share of what a thread has at the moment, operators that can spill do so. */
@@ -161,8 +162,9 @@ export class ThreadMemory {
     now = use.bytes() + bytes;
     this.looksAgainAt = 0;
     if (now <= limit - marginBytes) return true;
-    if (isLargest || now > limit * (1 + spareShare)) return false;
-    this.looksAgainAt = now + againBytes;
+    const isTight = use.isTight?.() === true;
+    if (isLargest || now > limit * (1 + (isTight ? tightSpareShare : spareShare))) return false;
+    this.looksAgainAt = now + (isTight ? marginBytes : againBytes);
     return true;
   }
 

@@ -3,8 +3,8 @@
  * backtracks without bound only where there is something to come back to. (A query with `regexp_replace` of 750,000
  * addresses: 2.1 s of processor time by RE2, 0.5 s so.)
  *
- * What is taken: `^`, then characters and classes, once, `?`, `*` or `+`, groups, once or `?`, and `$` at the end. It
- * is linear since
+ * What is taken: `^`, then characters and classes, once, `?`, `*` or `+`, groups, once or `?`, and `$` at the end; for
+ * searches the same without `^` (below). It is linear since
  * - it starts at one place alone;
  * - a repetition ends at a character that it does not hold itself, so that what it gives back never fits what follows;
  *   or nothing that follows can fail;
@@ -22,32 +22,49 @@ type Item =
 const pointMax = 0x10ffff;
 const optionalMax = 4;
 const cachedMax = 500;
-const cache = new Map<string, RegExp | undefined>();
+
+const cached = (make: (pattern: string) => RegExp | undefined): ((pattern: string) => RegExp | undefined) => {
+  const cache = new Map<string, RegExp | undefined>();
+  return (pattern) => {
+    if (cache.has(pattern)) return cache.get(pattern);
+    if (cache.size >= cachedMax) cache.clear();
+    const found = make(pattern);
+    cache.set(pattern, found);
+    return found;
+  };
+};
 
 /** The expression for the engine; undefined for those that are RE2's. A match begins at 0. */
-export const linearRegexp = (pattern: string): RegExp | undefined => {
-  if (cache.has(pattern)) return cache.get(pattern);
-  if (cache.size >= cachedMax) cache.clear();
-  const found = compiled(pattern);
-  cache.set(pattern, found);
-  return found;
-};
-const compiled = (pattern: string): RegExp | undefined => {
+export const linearRegexp = cached((pattern) => {
   if (!pattern.startsWith('^')) return undefined;
-  const reader = new Reader(pattern);
+  const reader = new Reader(pattern, 1);
   const items = reader.items();
   return items && reader.isAtEnd && reader.optionals <= optionalMax && isLinear(items, [])
     ? new RegExp(`^${items.map(written).join('')}`, 'u')
     : undefined;
-};
+});
+
+/**
+ * The same for a search through a text, from the expression's `lastIndex` on; no match is empty. It begins at each place,
+ * and is linear since what follows a repetition cannot fail: a place where there is no match costs a few characters.
+ * (`regexp_extract_all` of 21 MB, 2,800,000 words: 13.7 s of processor time by RE2, 3.0 s so.)
+ */
+export const linearSearch = cached((pattern) => {
+  const reader = new Reader(pattern, 0);
+  const items = reader.items();
+  return items && reader.isAtEnd && reader.optionals <= optionalMax && takesSome(items) && isSearched(items, [])
+    ? new RegExp(items.map(written).join(''), 'gu')
+    : undefined;
+});
 
 /** Reads the syntax that is taken; undefined for anything else. */
 class Reader {
-  private at = 1;
+  private at: number;
   optionals = 0;
   private readonly text: string;
-  constructor(text: string) {
+  constructor(text: string, at: number) {
     this.text = text;
+    this.at = at;
   }
   get isAtEnd(): boolean {
     return this.at === this.text.length;
@@ -181,6 +198,17 @@ const isLinear = (items: readonly Item[], behind: readonly Item[]): boolean =>
     if (item.kind === 'group') return isLinear(item.items, rest);
     return item.kind === 'end' || !item.repeated || cannotFail(rest) || !overlap(item.set, firstOf(rest));
   });
+/** Whether nothing that follows a repetition can fail; `behind`: what follows the items. */
+const isSearched = (items: readonly Item[], behind: readonly Item[]): boolean =>
+  items.every((item, k) => {
+    const rest = [...items.slice(k + 1), ...behind];
+    // An optional group that matched nothing has no part in a match here, and is empty there.
+    if (item.kind === 'group') return (!item.optional || takesSome(item.items)) && isSearched(item.items, rest);
+    return item.kind === 'end' || !item.repeated || cannotFail(rest);
+  });
+/** Whether a match has a character at least. */
+const takesSome = (items: readonly Item[]): boolean =>
+  items.some((i) => i.kind !== 'end' && !i.optional && (i.kind === 'one' || takesSome(i.items)));
 const cannotFail = (items: readonly Item[]): boolean =>
   items.every((i) => i.kind !== 'end' && (i.optional || (i.kind === 'group' && cannotFail(i.items))));
 /** What the first character of a match may be. */

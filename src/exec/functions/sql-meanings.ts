@@ -6,7 +6,6 @@ import { aggregateLists, listAggregates } from './lists/list-aggregates.ts';
 import { inner } from '../expressions/rows.ts';
 import { LakeError } from '../../errors.ts';
 import { bitsOf, isFloat, isUnsigned, types } from '../../vectors/type.ts';
-import { checkStop } from '../../vectors/stop.ts';
 import { fitsInt64 } from '../../vectors/literal.ts';
 import {
   type Value,
@@ -27,7 +26,7 @@ import { joinedElements } from './lists/array-sums.ts';
 import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
 import { logarithm } from './numbers/elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
-import { compiled, extract, hasGroup } from './texts/matches.ts';
+import { compiled, extract, hasGroup, matchesIn } from './texts/matches.ts';
 import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
 import { replaceInSql } from './texts/strings.ts';
@@ -154,12 +153,12 @@ const extractedAll = (
   const re = compiled(pattern, options, 3);
   const rows: Value[] = [];
   if (re instanceof Refusal) return re;
-  for (const matcher = re.matcher(s); matcher.find(); ) {
-    checkStop();
+  const groupCount = re.groupCount();
+  for (const match of matchesIn(re, s)) {
     // A group that is not there is a mistake once there is a match to take it of.
     if (typeof names === 'number' && !hasGroup(re, names)) return new Refusal('no group of this number', 2);
     const textOf = (k: number): Value => {
-      const text = k <= matcher.groupCount() ? matcher.group(k) : null;
+      const text = k <= groupCount ? match.group(k) : null;
       return text === null ? nullValue : stringValue(text);
     };
     rows.push(

@@ -4,7 +4,7 @@
  */
 import { RE2JS } from 're2js';
 import { checkStop } from '../../../vectors/stop.ts';
-import { linearRegexp } from '../../expressions/linear-regexp.ts';
+import { linearRegexp, linearSearch } from '../../expressions/linear-regexp.ts';
 import { compileRegexp } from '../../expressions/regexp.ts';
 import type { FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -59,11 +59,34 @@ export const extractAll = (
 /** Whether there is a group of a number; 0 is the whole match. */
 export const hasGroup = (re: RE2JS, group: number | bigint): boolean =>
   isGroup(group) && Number(group) <= re.groupCount();
-function* groupsOf(re: RE2JS, s: string, group: number): Generator<string> {
-  for (const matcher = re.matcher(s); matcher.find(); ) {
-    checkStop();
-    yield matcher.group(group) ?? '';
+/** One match in a text: where it is, and its groups; null for one that has no part in it. */
+interface Match {
+  readonly start: number;
+  readonly end: number;
+  readonly group: (k: number) => string | null;
+}
+/** All matches of an expression in a text, in order. */
+export function* matchesIn(re: RE2JS, s: string): Generator<Match> {
+  const linear = linearSearch(re.pattern());
+  if (!linear) {
+    for (const matcher = re.matcher(s); matcher.find(); ) {
+      checkStop();
+      yield { start: matcher.start(0), end: matcher.end(0), group: (k) => matcher.group(k) };
+    }
+    return;
   }
+  for (let from = 0; ; ) {
+    checkStop();
+    // Others may search with it between two matches.
+    linear.lastIndex = from;
+    const found = linear.exec(s);
+    if (!found) return;
+    from = linear.lastIndex;
+    yield { start: found.index, end: from, group: (k) => found[k] ?? null };
+  }
+}
+function* groupsOf(re: RE2JS, s: string, group: number): Generator<string> {
+  for (const match of matchesIn(re, s)) yield match.group(group) ?? '';
 }
 const splitBy = (s: string, pattern: string, options = ''): Iterable<string> | Refusal => {
   const re = compiled(pattern, options, 2);
@@ -72,10 +95,7 @@ const splitBy = (s: string, pattern: string, options = ''): Iterable<string> | R
 /** An empty match parts what is between two characters, never the ends. */
 function* partsOf(re: RE2JS, s: string): Generator<string> {
   let start = 0;
-  for (const matcher = re.matcher(s); matcher.find(); ) {
-    checkStop();
-    const from = matcher.start(0);
-    const to = matcher.end(0);
+  for (const { start: from, end: to } of matchesIn(re, s)) {
     if (to === from && (from === start || from === s.length)) continue;
     yield s.slice(start, from);
     start = to;
