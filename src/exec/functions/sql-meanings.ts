@@ -18,9 +18,12 @@ import {
 } from '../../vectors/value.ts';
 import { type Vector, constant, flatten, nulls } from '../../vectors/vector.ts';
 import { vectorOf } from '../../vectors/builder.ts';
+import { supText } from '../../vectors/sup/print.ts';
 import { apply } from '../expressions/apply.ts';
 import { listFrom } from '../expressions/construct.ts';
+import { overflow } from '../expressions/arithmetic.ts';
 import { sqlTextOf } from '../expressions/sql/concat.ts';
+import { monthsOn } from '../expressions/sql/spans.ts';
 import { areSpans } from '../expressions/sql/span-arithmetic.ts';
 import { joinedElements } from './lists/array-sums.ts';
 import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
@@ -43,6 +46,16 @@ interface SqlMeaning {
   readonly make: FunctionRow['make'];
   readonly examples: readonly (readonly [query: string, output: string])[];
 }
+
+/** In TRY null beyond the range of times. @throws query-time-overflow */
+const monthsAdded =
+  (isAttempt: boolean) =>
+  (time: number | bigint, months: number | bigint): number | bigint | null => {
+    const at = monthsOn(time, months);
+    if (at !== undefined) return at;
+    if (isAttempt) return null;
+    throw overflow(`${supText({ type: types.time, data: time })} + ${months} months`, types.time);
+  };
 
 const emptyText = vectorOf([stringValue('')]);
 /** Lists behind one another, else texts of all values; nulls are left out. */
@@ -406,6 +419,14 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
       examples: [
         ["select regexp_extract_all('a1b2','([a-z])([0-9])',['a','n']) as r", '{r:[{a:"a",n:"1"},{a:"b",n:"2"}]}'],
       ],
+    },
+    {
+      name: 'add_months',
+      text: 'In SQL a result that leaves the range of times ends the query',
+      argumentsMin: 2,
+      argumentsMax: 2,
+      make: (call) => byRow('add_months', ['time', 'integer'], 'time', monthsAdded(call.attempt === true))(call),
+      examples: [["select add_months(timestamp '2024-01-31 12:00:00',1) as t", '{t:2024-02-29T12:00:00Z}']],
     },
     ...listAggregates.map(({ name }) => ({
       name,

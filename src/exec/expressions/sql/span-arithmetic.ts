@@ -22,6 +22,7 @@ import { type Vector, flatten, nulls, typeAt, valueAt } from '../../../vectors/v
 import { Builder } from '../../../vectors/builder.ts';
 import { checkStopAt } from '../../../vectors/stop.ts';
 import { supText } from '../../../vectors/sup/print.ts';
+import { overflow } from '../arithmetic.ts';
 import { movedBy } from './spans.ts';
 
 /** Whether rows are intervals with months. */
@@ -111,11 +112,11 @@ const scaled = (span: Value, by: Value, of: (x: TimeSpan, by: number) => TimeSpa
   const found = x && of(x, Number(by.data));
   return found && spanValue(found);
 };
-/** Months first, then days and the rest. */
+/** Months first, then days and the rest. @throws query-time-overflow */
 const movedTime = (time: Value, by: Value, sign: 1 | -1): Value => {
   const span = spanOf(by);
-  const at = span && movedBy(numericData(time.data), span, sign);
-  return at === undefined
-    ? textError(span ? 'time out of range' : 'incompatible types')
-    : { type: types.time, data: at };
+  if (!span) return textError('incompatible types');
+  const at = movedBy(numericData(time.data), span, sign);
+  if (at === undefined) throw overflow(`${supText(time)} ${sign === 1 ? '+' : '-'} ${supText(by)}`, types.time);
+  return { type: types.time, data: at };
 };

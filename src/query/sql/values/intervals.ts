@@ -186,13 +186,26 @@ const moved = (time: PlanExpr, operator: '+' | '-', { months, rest }: Lowered, c
       { kind: 'arithmetic', operator, left: asDuration(time), right: rest ?? duration(0n) },
       { kind: 'clock', digits: 9 },
     );
-  if (months && mayBeSpan(time, c))
-    return { kind: 'arithmetic', operator, left: time, right: alone({ months, ...(rest && { rest }) }), sql: true };
-  const at = months
-    ? callOf('add_months', time, operator === '-' ? product(months, literal(intValue(-1))) : months)
-    : time;
-  return rest ? { kind: 'arithmetic', operator, left: at, right: rest, sql: true } : at;
+  if (months && mayBeSpan(time, c)) return sqlArithmetic(operator, time, alone({ months, ...(rest && { rest }) }), c);
+  const at = months ? monthsAdded(time, operator === '-' ? product(months, literal(intValue(-1))) : months, c) : time;
+  return rest ? sqlArithmetic(operator, at, rest, c) : at;
 };
+const sqlArithmetic = (operator: '+' | '-', left: PlanExpr, right: PlanExpr, { attempt }: ExprContext): PlanExpr => ({
+  kind: 'arithmetic',
+  operator,
+  left,
+  right,
+  sql: true,
+  ...(attempt && { attempt }),
+});
+
+const monthsAdded = (time: PlanExpr, months: PlanExpr, c: ExprContext): PlanExpr => ({
+  kind: 'call',
+  name: 'add_months',
+  arguments: [time, months],
+  ...(c.sql && { sql: true }),
+  ...(c.attempt && { attempt: true }),
+});
 
 /** Whether a value may be an interval, which months are added to as they are; also where its type is not known. */
 const mayBeSpan = (e: PlanExpr, c: ExprContext): boolean => {
