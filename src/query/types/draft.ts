@@ -4,9 +4,13 @@
  *
  * It is a draft with fields in place: a record type for each of thousands of assignments would cost their square.
  */
+import { charge } from '../../vectors/stop.ts';
 import { type RecordType, type Type, recordType } from '../../vectors/type.ts';
 import type { FieldPath } from '../plan/plan.ts';
 import { bare, fuseKnown } from './of.ts';
+
+/** What a field takes in a draft, about. */
+const draftBytes = 128;
 
 /** A record type in the making. */
 export class RecordDraft {
@@ -37,6 +41,7 @@ export class RecordDraft {
 
   /** Adds a whole record. */
   fuse(record: RecordType): void {
+    charge(record.fields.length * draftBytes, 'the static type of a record');
     this.require(record.fields.filter((f) => !f.optional).map((f) => f.name));
     for (const f of record.fields) {
       const found = this.fields.get(f.name);
@@ -45,6 +50,7 @@ export class RecordDraft {
   }
 
   type(): RecordType {
+    charge(this.fields.size * draftBytes, 'the static type of a record');
     return recordType(
       [...this.fields].map(([name, f]) => ({ name, type: typeOf(f), optional: !this.required?.has(name) })),
     );
