@@ -13,6 +13,7 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { inOrder } from './order.ts';
 
 /** A body of at most so many bytes is waited for. */
 const keptBytesMax = 64 << 10;
@@ -47,7 +48,9 @@ export const listenTo = (server: Server, listener: RequestListener): (() => void
       response.prependOnceListener('finish', () => {
         answered(request);
       });
-    listener(request, response);
+    inOrder(request, response, () => {
+      if (!ending.has(socket)) listener(request, response);
+    });
   });
 
 /** Answers that wait for those before them on their connection: to pipelined requests. */
