@@ -3,7 +3,7 @@
  * undefined for text that is not of its kind; nothing here throws. Integers, durations and times are a number when
  * safe, else a bigint (see value.ts).
  */
-import { chargeText } from './stop.ts';
+import { chargeText, checkStopAt } from './stop.ts';
 import { type Type, bitsOf, isUnsigned, types } from './type.ts';
 import { type Data, integer, toFloat16, bytesData, numberData, numericData } from './value.ts';
 
@@ -176,8 +176,8 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   w: 604_800_000_000_000n,
   y: 31_536_000_000_000_000n,
 };
-const durationSyntax = /^-?(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|ms|s|m|h|d|w|y))+$/;
-const durationPart = /([0-9]*)\.?([0-9]*)(ns|us|ms|s|m|h|d|w|y)/g;
+/** One after the other: an expression for all of them overflows the engine's stack on a long text. */
+const durationPart = /(?=\.?[0-9])([0-9]*)\.?([0-9]*)(ns|us|ms|s|m|h|d|w|y)/y;
 /** The digits behind these are less than a nanosecond of a year. */
 const fractionDigitsMax = 40;
 /**
@@ -185,9 +185,16 @@ const fractionDigitsMax = 40;
  * bits.
  */
 export const parseDuration = (text: string): number | bigint | undefined => {
-  if (!durationSyntax.test(text)) return undefined;
+  let at = text.startsWith('-') ? 1 : 0;
+  if (at === text.length) return undefined;
   let total = 0n;
-  for (const [, whole, digits, unit] of text.matchAll(durationPart)) {
+  while (at < text.length) {
+    durationPart.lastIndex = at;
+    const found = durationPart.exec(text);
+    if (!found) return undefined;
+    at = durationPart.lastIndex;
+    checkStopAt(at);
+    const [, whole, digits, unit] = found;
     const nanos = unitNanos[unit!]!;
     const fraction = digits!.slice(0, fractionDigitsMax);
     if (whole!.length > digitsMax) return undefined;
@@ -414,10 +421,9 @@ export const netText = (net: Uint8Array): string => `${ipText(net.subarray(0, ne
 
 // Bytes
 
-const bytesSyntax = /^0x(?:[0-9a-fA-F]{2})*$/;
 /** `0x` and an even number of hex digits. */
 export const parseBytes = (text: string): Uint8Array | undefined => {
-  if (!bytesSyntax.test(text)) return undefined;
+  if (!text.startsWith('0x') || text.length % 2 === 1 || /[^0-9a-fA-F]/.test(text.slice(2))) return undefined;
   const out = new Uint8Array(text.length / 2 - 1);
   for (let i = 0; i < out.length; i++) out[i] = Number.parseInt(text.slice(i * 2 + 2, i * 2 + 4), 16);
   return out;

@@ -24,6 +24,7 @@ import { Builder } from '../../../vectors/builder.ts';
 import type { Evaluate, FunctionRow } from '../../functions/row.ts';
 import { type Kernel, apply, isLong } from '../apply.ts';
 import { negate } from '../arithmetic.ts';
+import { truth, truthOf } from '../rows.ts';
 import { holds } from './compare.ts';
 import { order } from './value-order.ts';
 
@@ -70,11 +71,14 @@ const rounded =
   (of: (e: Exact, places: number) => bigint): ByValue =>
   ([x, places]) => {
     if (places?.type === types.null) return nullValue;
-    const to = Number(places?.data ?? 0);
+    // All digits of a number are before the place that is so far away.
+    const to = Math.max(Number(places?.data ?? 0), -placesMax);
     return mapped(x!, (e) =>
       to >= e.scale ? e : { units: of(e, to) * (to < 0 ? 10n ** BigInt(-to) : 1n), scale: Math.max(to, 0) },
     );
   };
+/** No number has so many digits: floats have 309 before the point. */
+const placesMax = 400;
 const half = (e: Exact, to: number): bigint => (to < 0 ? unitsAt({ ...e, scale: e.scale - to }, 0) : unitsAt(e, to));
 const cut = ({ units, scale }: Exact, to: number): bigint => units / 10n ** BigInt(scale - to);
 const below = (e: Exact, to: number): bigint => cut(e, to) - (e.units < 0n && isCut(e, to) ? 1n : 0n);
@@ -99,23 +103,28 @@ const calls: Readonly<Record<string, ByValue>> = {
   least: best(-1),
   nullif: ([x, y]) => (y!.type !== types.null && order(x!, y!) === 0 ? nullValue : x!),
 };
+/** Functions whose places are looked at where those of other numbers are. */
+const refusing: ReadonlySet<ByValue> = new Set([calls.round, calls.trunc]);
 
 /** The function, worked out digit by digit where its arguments have long decimals. */
 export const exactCall = ({ name, exact }: Pick<FunctionRow, 'name' | 'exact'>, evaluate: Evaluate): Evaluate => {
   const call = exact ?? (Object.hasOwn(calls, name) ? calls[name] : undefined);
   if (!call) return evaluate;
-  return (args, length) => (args.some(mayHaveLongDecimals) ? byValues(args, call, evaluate) : evaluate(args, length));
+  const refusals = refusing.has(call);
+  return (args, length) =>
+    args.some(mayHaveLongDecimals) ? byValues(args, call, evaluate, refusals) : evaluate(args, length);
 };
-/** Rows without a long decimal are those of `evaluate`. */
-const byValues = (args: readonly Vector[], call: ByValue, evaluate: Evaluate): Vector => {
+/** Rows without a long decimal are those of `evaluate`; with `refusals` also those whose arguments it refuses. */
+const byValues = (args: readonly Vector[], call: ByValue, evaluate: Evaluate, refusals = false): Vector => {
   const length = args[0]?.length ?? 0;
   const plain = evaluate(args, length);
+  const codes = refusals ? truthOf(plain) : undefined;
   const out = new Builder();
   for (let i = 0; i < length; i++) {
     checkStopAt(i);
     const values = args.map((arg) => knownValue(valueAt(arg, i)));
     const first = values[0];
-    if (!values.some((v) => isLongDecimal(v.type))) out.append(valueAt(plain, i));
+    if (codes?.[i] === truth.error || !values.some((v) => isLongDecimal(v.type))) out.append(valueAt(plain, i));
     else if (first.type === types.null && values.length === 1) out.append(nullValue);
     else out.append(call(values));
   }

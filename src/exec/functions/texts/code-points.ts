@@ -3,7 +3,7 @@
  * is walked.
  */
 import { isAscii } from 'node:buffer';
-import { checkStopAt } from '../../../vectors/stop.ts';
+import { charge, checkStopAt } from '../../../vectors/stop.ts';
 import type { BytesVector } from '../../../vectors/vector.ts';
 
 /** Whether all rows have nothing but ASCII: then bytes are code points. */
@@ -11,6 +11,16 @@ export const areAscii = ({ bytes, offsets, length }: BytesVector): boolean =>
   isAscii(bytes.subarray(offsets[0], offsets[length]));
 
 const beyondPlane = /[\ud800-\udbff]/;
+
+/** Fewer are not worth a charge. */
+const manyCharacters = 1 << 16;
+/** What a character takes as a string in an array that grows. */
+const characterBytes = 48;
+/** The code points of a text as strings, where a function needs them all at once. @throws LakeError query-memory */
+export const charactersOf = (text: string, what: string): string[] => {
+  if (text.length > manyCharacters) charge(text.length * characterBytes, what);
+  return [...text];
+};
 
 /** How many code points a text has. */
 export const countOf = (text: string, end = text.length): number => {

@@ -1,6 +1,6 @@
 /** Bytes as text and back: base64, hex, ksuid. */
 import { randomFillSync } from 'node:crypto';
-import { chargeText } from '../../../vectors/stop.ts';
+import { charge, chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Data, type Value, nullValue, bytesData, stringData } from '../../../vectors/value.ts';
 import { type Vector } from '../../../vectors/vector.ts';
@@ -21,28 +21,44 @@ const codec =
   ) =>
   (v: Value): Value => {
     if (v.type === types.null) return nullValue;
-    if (v.type === types.bytes) {
-      const bytes = bytesData(v.data);
-      if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
-      return stringValue(encode(bytes));
-    }
+    if (v.type === types.bytes) return stringValue(encode(bytesData(v.data)));
     if (v.type !== types.string) return refused(messages.type, v);
     const bytes = decode(stringData(v.data));
     return bytes ? bytesValue(bytes) : refused(messages.text, v);
   };
 
-const base64Syntax = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+/** Looked for is what does not belong: an expression of groups of four overflows the engine's stack on a long text. */
+export const isBase64 = (text: string): boolean => {
+  if (text.length % 4 !== 0) return false;
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return !/[^A-Za-z0-9+/]/.test(padding === 0 ? text : text.slice(0, -padding));
+};
+const isHex = (text: string): boolean => text.length % 2 === 0 && !/[^0-9a-fA-F]/.test(text);
+/** The bytes of a text in base64 or digits, charged before they are made. */
+export const decodedBytes = (text: string, encoding: 'base64' | 'hex'): Uint8Array => {
+  if (text.length > longBytes) charge(text.length, `the bytes of ${encoding}`);
+  const { buffer, byteOffset, length } = Buffer.from(text, encoding);
+  // Short ones are parts of a buffer that many share.
+  return length > longBytes
+    ? new Uint8Array(buffer, byteOffset, length)
+    : new Uint8Array(buffer, byteOffset, length).slice();
+};
+/** Bytes as text, charged before it is made. */
+export const encodedText = (bytes: Uint8Array, encoding: 'base64' | 'hex'): string => {
+  if (bytes.length > longBytes) chargeText(bytes.length * 2, 'a text of bytes');
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(encoding);
+};
 const base64 = codec(
-  (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64'),
+  (bytes) => encodedText(bytes, 'base64'),
   (text) => {
     const plain = text.replace(/[\r\n]/g, '');
-    return base64Syntax.test(plain) ? new Uint8Array(Buffer.from(plain, 'base64')) : undefined;
+    return isBase64(plain) ? decodedBytes(plain, 'base64') : undefined;
   },
   { type: 'base64: argument must a bytes or string type', text: 'base64: string argument is not base64' },
 );
 const hex = codec(
-  (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex'),
-  (text) => (/^(?:[0-9a-fA-F]{2})*$/.test(text) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined),
+  (bytes) => encodedText(bytes, 'hex'),
+  (text) => (isHex(text) ? decodedBytes(text, 'hex') : undefined),
   // The first text is the reference's slip.
   { type: 'base64: argument must a bytes or string type', text: 'hex: string argument is not hexidecimal' },
 );

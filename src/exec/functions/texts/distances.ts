@@ -3,17 +3,19 @@
  * points.
  */
 import { textToBytes } from '../../../vectors/texts/codec.ts';
-import { checkStop } from '../../../vectors/stop.ts';
+import { charge, checkStop } from '../../../vectors/stop.ts';
+import { charactersOf } from './code-points.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
 /** Least number of inserted, deleted and changed code points, and of neighbours exchanged. */
 const damerauLevenshtein = (left: string, right: string): number => {
-  const a = [...left];
-  const b = [...right];
+  const a = charactersOf(left, 'damerau_levenshtein');
+  const b = charactersOf(right, 'damerau_levenshtein');
   const last = new Map<string, number>();
   const width = b.length + 2;
   const far = a.length + b.length;
+  charge((a.length + 2) * width * Uint32Array.BYTES_PER_ELEMENT, 'damerau_levenshtein');
   const cost = new Uint32Array((a.length + 2) * width);
   for (let i = 0; i <= a.length; i++) {
     cost[(i + 1) * width] = far;
@@ -48,8 +50,8 @@ const damerauLevenshtein = (left: string, right: string): number => {
 
 /** Shared characters near their places, and how many of them are out of order. */
 const jaro = (left: string, right: string): number => {
-  const a = [...left];
-  const b = [...right];
+  const a = charactersOf(left, 'jaro_similarity');
+  const b = charactersOf(right, 'jaro_similarity');
   if (a.length === 0 || b.length === 0) return 0;
   const reach = Math.max(0, Math.floor(Math.max(a.length, b.length) / 2) - 1);
   const taken = new Uint8Array(b.length);
@@ -75,8 +77,9 @@ const boostMin = 0.7;
 /** The same with weight on a common beginning; below the cutoff 0. */
 const jaroWinkler = (a: string, b: string, cutoff = 0): number => {
   const plain = jaro(a, b);
-  const x = [...a];
-  const y = [...b];
+  // A character is two units at most.
+  const x = [...a.slice(0, prefixMax * 2)];
+  const y = [...b.slice(0, prefixMax * 2)];
   let prefix = 0;
   while (prefix < prefixMax && prefix < x.length && prefix < y.length && x[prefix] === y[prefix]) prefix++;
   const found = plain > boostMin ? plain + prefix * prefixWeight * (1 - plain) : plain;
@@ -113,9 +116,10 @@ export const distances: readonly FunctionRow[] = [
   ...rowsOf(
     'jaro_similarity(a, b[, cutoff])',
     'How alike two strings are by Jaro, from 0 to 1; below the cutoff 0.',
-    byRow('jaro_similarity', ['string', 'string', 'number'], 'number', (a, b, cutoff = 0) =>
-      jaro(a, b) < cutoff ? 0 : jaro(a, b),
-    ),
+    byRow('jaro_similarity', ['string', 'string', 'number'], 'number', (a, b, cutoff = 0) => {
+      const found = jaro(a, b);
+      return found < cutoff ? 0 : found;
+    }),
     [['jaro_similarity("duck","duckdb")', '0.8888888888888888'], wrong('jaro_similarity')],
   ),
   ...rowsOf(

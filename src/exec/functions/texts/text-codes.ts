@@ -3,12 +3,15 @@
  * parts of strings as SQL names them.
  */
 import { firstCodePoint, textToBytes } from '../../../vectors/texts/codec.ts';
+import { charge, chargeText, checkStopAt } from '../../../vectors/stop.ts';
 import { isInteger, types } from '../../../vectors/type.ts';
 import { type Value, intValue, stringValue, bytesData, numericData, stringData } from '../../../vectors/value.ts';
 import { flatten, nulls, numbers, take } from '../../../vectors/vector.ts';
 import { apply } from '../../expressions/apply.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { listOf } from '../lists/lists.ts';
+import { countOf, cut } from './code-points.ts';
+import { decodedBytes, encodedText, isBase64 } from './coding.ts';
 import { compiled } from './matches.ts';
 import { type Evaluate, type FunctionRow, type Kernel, byVectors, rowsOf } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -23,16 +26,20 @@ const decoded = (bytes: Uint8Array): string | Refusal => {
 };
 const hexBytes = (text: string): Uint8Array | Refusal => {
   const digits = text.length % 2 === 1 ? `0${text}` : text;
-  return /^[0-9a-fA-F]*$/.test(digits) ? new Uint8Array(Buffer.from(digits, 'hex')) : new Refusal('not hexadecimal');
+  return !/[^0-9a-fA-F]/.test(digits) ? decodedBytes(digits, 'hex') : new Refusal('not hexadecimal');
 };
 const binaryBytes = (text: string): Uint8Array | Refusal => {
-  if (!/^[01]*$/.test(text)) return new Refusal('not binary');
-  const digits = text.padStart(Math.ceil(text.length / 8) * 8, '0');
-  return Uint8Array.from({ length: digits.length / 8 }, (_, i) => Number.parseInt(digits.slice(i * 8, i * 8 + 8), 2));
+  if (/[^01]/.test(text)) return new Refusal('not binary');
+  const size = Math.ceil(text.length / 8);
+  charge(size, 'unbin');
+  const out = new Uint8Array(size);
+  // The first byte has the digits that are left over.
+  for (let i = 0, at = text.length - size * 8; i < size; i++, at += 8)
+    out[i] = Number.parseInt(text.slice(Math.max(at, 0), at + 8), 2);
+  return out;
 };
-const base64Syntax = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const base64Bytes = (text: string): Uint8Array | Refusal =>
-  base64Syntax.test(text) ? new Uint8Array(Buffer.from(text, 'base64')) : new Refusal('not base64');
+  isBase64(text) ? decodedBytes(text, 'base64') : new Refusal('not base64');
 
 const urlDecoded = (text: string): string =>
   Buffer.from(
@@ -59,8 +66,19 @@ const inBase = (n: number | bigint, base: number | bigint, length: number | bigi
 const binaryDigits = (v: Value): string | Refusal => {
   if (isInteger(v.type)) return BigInt.asUintN(64, BigInt(numericData(v.data))).toString(2);
   return v.type === types.string
-    ? [...textToBytes(stringData(v.data))].map((b) => b.toString(2).padStart(8, '0')).join('')
+    ? bitsOfBytes(textToBytes(stringData(v.data)))
     : new Refusal('integer or string argument required');
+};
+const zeroDigit = 0x30;
+/** Eight digits a byte. */
+const bitsOfBytes = (bytes: Uint8Array): string => {
+  chargeText(bytes.length * 16, 'bin');
+  const out = Buffer.allocUnsafe(bytes.length * 8);
+  for (let i = 0; i < bytes.length; i++) {
+    checkStopAt(i);
+    for (let bit = 0; bit < 8; bit++) out[i * 8 + bit] = zeroDigit + ((bytes[i] >> (7 - bit)) & 1);
+  }
+  return out.toString('latin1');
 };
 /** The bytes lie one string after the other: nothing is decoded. */
 const byteLengths: Kernel = ([arg], length) => {
@@ -89,7 +107,12 @@ const sizeOf = (v: Value): number | Refusal => {
     : new Refusal('string or bytes argument required');
 };
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
-const graphemes = (s: string): string[] => Array.from(segments.segment(s), (x) => x.segment);
+/** What a grapheme takes with the object that it comes in, until this is garbage. */
+const graphemeBytes = 160;
+const graphemes = (s: string): string[] => {
+  charge(s.length * graphemeBytes, 'graphemes');
+  return Array.from(segments.segment(s), (x) => x.segment);
+};
 /** As substr() counts, by graphemes. */
 const graphemesOf = (s: string, from: number | bigint, count?: number | bigint): string => {
   const all = graphemes(s);
@@ -104,10 +127,10 @@ const graphemesOf = (s: string, from: number | bigint, count?: number | bigint):
   return all.slice(Math.max(a, 0), Math.max(b, 0)).join('');
 };
 const overlaid = (s: string, by: string, from: number | bigint, count?: number | bigint): string => {
-  const all = [...s];
   const start = Number(from) - 1;
-  const length = count === undefined || count < 0 ? [...by].length : Number(count);
-  return all.slice(0, Math.max(start, 0)).join('') + by + all.slice(Math.max(start + length, 0)).join('');
+  const length = count === undefined || count < 0 ? countOf(by) : Number(count);
+  chargeText(s.length + by.length, 'overlay');
+  return cut(s, 0, start) + by + cut(s, start + length, s.length);
 };
 
 const text = (name: string, rest = ''): readonly [string, string] => [
@@ -156,7 +179,7 @@ export const textCodes: readonly FunctionRow[] = [
   ...rowsOf(
     'to_base64(b)',
     'Bytes as base64.',
-    byRow('to_base64', ['bytes'], 'string', (b) => Buffer.from(b).toString('base64')),
+    byRow('to_base64', ['bytes'], 'string', (b) => encodedText(b, 'base64')),
     [
       ['to_base64(0xc3a4)', '"w6Q="'],
       ['to_base64(1)', 'error({message:"to_base64: bytes argument required",on:1})'],

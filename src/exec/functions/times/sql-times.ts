@@ -277,7 +277,10 @@ const formatOf = (format: string): Format | Refusal => {
   return found;
 };
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
+/** Longer ones are beyond what expressions of the engine can hold, or can be tried in a short time. */
+const formatMax = 200;
 const compiledFormat = (format: string): Format | Refusal => {
+  if (format.length > formatMax) return new Refusal(`a format of at most ${formatMax} characters required`, 1);
   const takes: Format['takes'][number][] = [];
   const text = expanded(format);
   let pattern = '^\\s*';
@@ -413,7 +416,9 @@ const monthOf = (t: Nanos): number => {
   return year * 12 + month - 1;
 };
 const bucketOfSpan = (size: Value, t: Nanos, shift?: Value): Nanos | Refusal => {
-  const { months, days, nanos } = spanOf(size)!;
+  const span = spanOf(size);
+  if (!span) return new Refusal('duration argument required');
+  const { months, days, nanos } = span;
   const rest = BigInt(days) * nanosOfDay + nanos;
   if (months === 0) return bucketOf(rest, t, shift);
   if (rest !== 0n) return new Refusal('months beside days or a clock in the size');
@@ -470,7 +475,7 @@ const durationRows = unitNanos.flatMap(([name, text, size]) =>
 export const sqlTimes: readonly FunctionRow[] = [
   ...rowsOf(
     'strptime(s, format)',
-    'The time that a text says in a format (%Y %m %d %H %M %S %f %b %p %z ..), or in the first that fits of a list of formats.',
+    'The time that a text says in a format (%Y %m %d %H %M %S %f %b %p %z ..), or in the first that fits of a list of formats; a format has at most 200 characters.',
     byRow('strptime', ['string', 'value'], 'time', parsedBy),
     [
       ['strptime("21 June, 2018","%d %B, %Y")', '2018-06-21T00:00:00Z'],

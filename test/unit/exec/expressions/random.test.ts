@@ -8,6 +8,8 @@ import { compileExpression } from '../../../../src/exec/expressions/compile.ts';
 import { functionTable } from '../../../../src/exec/functions/functions.ts';
 import type { PlanExpr } from '../../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../../src/vectors/builder.ts';
+import { longDecimalType } from '../../../../src/vectors/decimal.ts';
+import { spanRecord, spanType } from '../../../../src/vectors/spans.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import {
   type Value,
@@ -39,6 +41,12 @@ const scalars: fc.Arbitrary<Value> = fc.oneof(
     { type: types.bool, data: true },
     { type: types.bool, data: false },
     { type: types.float64, data: 1.5 },
+    { type: types.float64, data: NaN },
+    { type: types.float64, data: -Infinity },
+    { type: types.int64, data: -2147483648 },
+    { type: longDecimalType, data: '100000000000000000000.5' },
+    { type: spanType, data: [1, 2, 3] },
+    { type: spanRecord, data: [1, 0, 0] },
     { type: types.uint8, data: 255 },
     { type: types.int64, data: 9223372036854775807n },
     { type: types.uint64, data: 18446744073709551615n },
