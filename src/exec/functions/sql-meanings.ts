@@ -29,10 +29,11 @@ import { joinedElements } from './lists/array-sums.ts';
 import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
 import { logarithm } from './numbers/elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
+import { encodedText } from './texts/coding.ts';
 import { compiled, extract, hasGroup, matchesIn } from './texts/matches.ts';
 import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
-import { replaceInSql } from './texts/strings.ts';
+import { replaceInSql, textParts } from './texts/strings.ts';
 import { byKernel, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
 import { timeText } from './times/sql-times.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
@@ -181,21 +182,21 @@ const extractedAll = (
   return listOf(rows, typeof names === 'number' ? types.string : types.null);
 };
 /** A null separator parts nothing. */
-const splitText = (s: string, separator: string | null): Value =>
-  listOf((separator === null ? [s] : separator === '' ? [...s] : s.split(separator)).map(stringValue), types.string);
+const splitText = (s: string, separator: string | null): Iterable<string> =>
+  separator === null ? [s] : separator === '' ? s : textParts(s, separator);
 const splitMeaning = (name: string): SqlMeaning => ({
   name,
   text: 'In SQL a null separator parts nothing',
   argumentsMin: 2,
   argumentsMax: 2,
-  make: byRow(name, ['string', 'string?'], 'value', splitText),
+  make: byRow(name, ['string', 'string?'], 'strings', splitText),
   examples: [[`select ${name}('a b',null) as a`, '{a:["a b"]}']],
 });
 
 /** Numbers and texts as hexadecimal digits. */
 const hexDigits = (v: Value): string | Refusal => {
-  if (v.type === types.string) return Buffer.from(stringData(v.data)).toString('hex').toUpperCase();
-  if (v.type === types.bytes) return Buffer.from(bytesData(v.data)).toString('hex').toUpperCase();
+  if (v.type === types.string) return encodedText(Buffer.from(stringData(v.data)), 'hex').toUpperCase();
+  if (v.type === types.bytes) return encodedText(bytesData(v.data), 'hex').toUpperCase();
   if (typeof v.data === 'number' || typeof v.data === 'bigint')
     return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
   return new Refusal('string, bytes or integer argument required');

@@ -7,7 +7,7 @@
  *   with the function and the type that it wants.
  * - A leaf gives data of the result's type, null, or a `Refusal`, which becomes an error around one of the arguments.
  */
-import { checkStop, checkStopAt } from '../../vectors/stop.ts';
+import { charge, checkStop, checkStopAt } from '../../vectors/stop.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../vectors/type.ts';
 import { type Value, underUnions } from '../../vectors/value.ts';
 import {
@@ -219,20 +219,29 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
     return (i) => valueAt(flat, i);
   },
 };
-const itemsAt = (v: ListVector, i: number): Items => ({
-  element: v.type.element,
-  values: Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
-    checkStopAt(k);
-    return underUnions(valueAt(v.items, v.offsets[i] + k));
-  }),
-});
+/** What an element takes as a value: its place, the object, and a short text or a number in it. */
+const elementBytes = 96;
+const itemsAt = (v: ListVector, i: number): Items => {
+  const length = v.offsets[i + 1] - v.offsets[i];
+  charge(length * elementBytes, 'the elements of a list');
+  return {
+    element: v.type.element,
+    values: Array.from({ length }, (_, k) => {
+      checkStopAt(k);
+      return underUnions(valueAt(v.items, v.offsets[i] + k));
+    }),
+  };
+};
 
-const entriesAt = (v: MapVector, i: number): Entries =>
-  Array.from({ length: v.offsets[i + 1] - v.offsets[i] }, (_, k) => {
+const entriesAt = (v: MapVector, i: number): Entries => {
+  const length = v.offsets[i + 1] - v.offsets[i];
+  charge(length * elementBytes * 2, 'the entries of a map');
+  return Array.from({ length }, (_, k) => {
     checkStopAt(k);
     const at = v.offsets[i] + k;
     return [underUnions(valueAt(v.keys, at)), underUnions(valueAt(v.values, at))] as const;
   });
+};
 
 /** A column that grows by the leaf's results; undefined is a row that is covered later. */
 interface Column {

@@ -7,6 +7,8 @@ import type { ChunkBuffers } from './chunk-buffers.ts';
 
 const utf8 = new TextEncoder();
 const zero = 0x30;
+/** Texts of so many characters are measured first. */
+const longText = 1 << 16;
 /** Bytes to begin with: one value, printed. */
 const smallBytes = 512;
 
@@ -72,7 +74,8 @@ export class TextOut {
     this.length += n;
   }
   text(text: string): void {
-    this.reserve(text.length * 3);
+    // Three bytes for each character would be much more than a long text needs, mostly.
+    this.reserve(text.length > longText ? Buffer.byteLength(text) : text.length * 3);
     this.length += utf8.encodeInto(text, this.bytes.subarray(this.length)).written;
   }
   raw(source: Uint8Array, start = 0, end = source.length): void {

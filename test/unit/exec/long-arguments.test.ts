@@ -69,9 +69,31 @@ describe('what a function needs between its argument and its result is charged b
     ['bin(repeat(this,5000000))', 'bin'],
     ['jaro_similarity(repeat(this,5000000),this)', 'jaro_similarity'],
     ['length_grapheme(repeat(this,5000000))', 'graphemes'],
+    ['list_sort(split(repeat(this,500000),""))', 'the elements of a list'],
   ])('%s', async (call, what) => {
     expect(await refusal(`values ${call}`)).toBe(
       `query: values (${what}) needs more than 67108864 bytes of memory (option -memory)`,
+    );
+  });
+});
+
+describe('what is done some thousand characters at a time is done as at once', () => {
+  // A letter and its mark, syllables of several letters, and what is escaped, around every place where a part may end.
+  const long = '\u00e9e\u0301\u1112\u1161\u11ab.a\ud83d\ude00['.repeat(10_000);
+  test.each([
+    ['strip_accents', long.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')],
+    ['nfc_normalize', long.normalize('NFC')],
+  ])('%s', async (name, expected) => {
+    expect(await runQuery(`values ${name}(this)==${JSON.stringify(expected)}`, JSON.stringify(long))).toBe('true\n');
+  });
+  test('regexp_escape', async () => {
+    const [short, times] = ['é.a[b ', 20_000];
+    const query = `values regexp_escape(this)==repeat(regexp_escape("${short}"),${times})`;
+    expect(await runQuery(query, JSON.stringify(short.repeat(times)))).toBe('true\n');
+  });
+  test('bytes as text', async () => {
+    expect(await runQuery("select ('a'||repeat('\\xFFb\\x00',40000))::blob::varchar as t", 'null')).toBe(
+      `{t:"a${String.raw`\\xFFb\\x00`.repeat(40_000)}"}\n`,
     );
   });
 });

@@ -2,6 +2,8 @@
  * Numbers, times and truth from text as SQL's casts read them, and values as their text in SQL. White space around a
  * text counts for nothing.
  */
+import { charge, checkStopAt } from '../../../vectors/stop.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { textToBytes } from '../../../vectors/texts/codec.ts';
 import {
   dateOfDays,
@@ -216,14 +218,22 @@ export const sqlDurationText = (d: number | bigint): string => {
 
 /** Bytes that are no printable ASCII are `\xHH`. */
 const bytesText = (bytes: Uint8Array): string => {
-  let out = '';
-  for (const b of bytes)
-    out +=
-      b < 32 || b > 126 || b === 92 ? `\\x${b.toString(16).toUpperCase().padStart(2, '0')}` : String.fromCharCode(b);
-  return out;
+  const out = new TextPieces('the text of bytes');
+  for (let i = 0; i < bytes.length; i++) {
+    checkStopAt(i);
+    out.add(bytePieces[bytes[i]]);
+  }
+  return out.text();
 };
+const bytePieces = Array.from({ length: 256 }, (_, b) =>
+  b < 32 || b > 126 || b === 92 ? `\\x${b.toString(16).toUpperCase().padStart(2, '0')}` : String.fromCharCode(b),
+);
+const escapedByteBytes = 64;
 /** The bytes of a text in which `\xHH` stands for one; undefined if it has a backslash that stands for none. */
 export const sqlBytes = (text: string): Uint8Array | undefined => {
+  if (!text.includes('\\')) return textToBytes(text);
+  // A part, its place in a list, and its bytes, for each four characters.
+  charge(text.length * escapedByteBytes, 'the bytes of a text');
   const parts = text.split(/\\x([0-9a-fA-F]{2})/);
   if (parts.some((part, k) => k % 2 === 0 && part.includes('\\'))) return undefined;
   return Buffer.concat(parts.map((part, k) => (k % 2 === 0 ? textToBytes(part) : Buffer.from(part, 'hex'))));

@@ -2,6 +2,7 @@
  * Bits of whole numbers, of which results have 64, or 128 where they are SQL's integers of so many, and bit strings,
  * which are texts of zeros and ones.
  */
+import { charge } from '../../../vectors/stop.ts';
 import { exactOf, longDecimalType } from '../../../vectors/decimal.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
@@ -60,8 +61,14 @@ const wideShift = (name: string, of: (n: bigint, by: bigint) => bigint | Refusal
   });
 
 /** The bits of a text; a refusal for others. */
-const bitsIn = (text: string, argument = 0): string | Refusal =>
-  bitsOfText(text) ?? new Refusal('bits required', argument);
+const bitsIn = (text: string, argument = 0): string | Refusal => {
+  if (text.length > manyBits) charge(text.length * bitBytes, 'bits');
+  return bitsOfText(text) ?? new Refusal('bits required', argument);
+};
+/** Fewer are not worth a charge. */
+const manyBits = 1 << 16;
+/** What a bit takes where two texts of them are combined. */
+const bitBytes = 32;
 const pairwise =
   (bit: (x: boolean, y: boolean) => boolean) =>
   (a: string, b: string): string | Refusal => {

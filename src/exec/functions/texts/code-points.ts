@@ -3,7 +3,8 @@
  * is walked.
  */
 import { isAscii } from 'node:buffer';
-import { charge, checkStopAt } from '../../../vectors/stop.ts';
+import { charge, checkStop, checkStopAt } from '../../../vectors/stop.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import type { BytesVector } from '../../../vectors/vector.ts';
 
 /** Whether all rows have nothing but ASCII: then bytes are code points. */
@@ -20,6 +21,26 @@ const characterBytes = 48;
 export const charactersOf = (text: string, what: string): string[] => {
   if (text.length > manyCharacters) charge(text.length * characterBytes, what);
   return [...text];
+};
+
+const runUnits = 4096;
+/** A character that is composed with none in front of it. */
+const startsAlone = /^[^\p{M}\u1160-\u11ff\udc00-\udfff]/u;
+/**
+ * What becomes of a text some thousand characters at a time, where each depends on no other but the marks and letters
+ * that are composed with it: what an expression or Unicode's forms keep for each match is never for the whole text.
+ */
+export const changedInRuns = (text: string, what: string, change: (run: string) => string): string => {
+  if (text.length <= manyCharacters) return change(text);
+  const out = new TextPieces(what);
+  for (let start = 0; start < text.length; ) {
+    let end = Math.min(start + runUnits, text.length);
+    while (end < text.length && !startsAlone.test(String.fromCodePoint(text.codePointAt(end)!))) checkStopAt(end++);
+    checkStop();
+    out.add(change(text.slice(start, end)));
+    start = end;
+  }
+  return out.text();
 };
 
 /** How many code points a text has. */

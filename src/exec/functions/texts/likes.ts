@@ -3,6 +3,7 @@
  * patterns made of text.
  */
 import { RE2JS } from 're2js';
+import { changedInRuns } from './code-points.ts';
 import { compiled } from './matches.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -114,7 +115,9 @@ export const likes: readonly FunctionRow[] = [
   ...rowsOf(
     'regexp_escape(s)',
     'A string with a backslash before each character that an expression takes otherwise.',
-    byRow('regexp_escape', ['string'], 'string', (s) => s.replace(special, (c) => (c === '\0' ? '\\x00' : `\\${c}`))),
+    byRow('regexp_escape', ['string'], 'string', (s) =>
+      changedInRuns(s, 'regexp_escape', (run) => run.replace(special, (c) => (c === '\0' ? '\\x00' : `\\${c}`))),
+    ),
     [['regexp_escape("a.b")', '"a\\\\.b"'], wrong('regexp_escape', '')],
   ),
 ];

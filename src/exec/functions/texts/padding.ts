@@ -10,7 +10,7 @@ import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
 import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { castVector } from '../../expressions/cast.ts';
-import { countOf, cut } from './code-points.ts';
+import { changedInRuns, countOf, cut } from './code-points.ts';
 import { byKernel, isError, isNull, isText, texts, type FunctionRow, type Kernel } from '../row.ts';
 import { single } from './strings.ts';
 import { Refusal, byRow } from '../typed.ts';
@@ -82,14 +82,9 @@ const initcap = (s: string): string => {
     return changed;
   });
 };
-const withoutAccents = (s: string): string => {
-  if (s.length > longText) chargeText(s.length * 3, 'strip_accents');
-  return s.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC');
-};
-const composed = (s: string): string => {
-  if (s.length > longText) chargeText(s.length * 3, 'nfc_normalize');
-  return s.normalize('NFC');
-};
+const withoutAccents = (s: string): string =>
+  changedInRuns(s, 'strip_accents', (run) => run.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC'));
+const composed = (s: string): string => changedInRuns(s, 'nfc_normalize', (run) => run.normalize('NFC'));
 
 const codePointMax = 0x10ffff;
 const chr = (n: number | bigint): string | Refusal =>

@@ -149,7 +149,7 @@ export const textLists = (lists: (i: number) => Iterable<string>, length: number
 };
 
 /** The parts of a text, one after the other: no array is as long as they are many. */
-function* splitText(text: string, by: string): Generator<string> {
+export function* textParts(text: string, by: string): Generator<string> {
   let start = 0;
   for (let at = text.indexOf(by); at >= 0; at = text.indexOf(by, start)) {
     yield text.slice(start, at);
@@ -167,7 +167,7 @@ const split: Kernel = (args, length) => {
   if (other) return wrapErrors('split: string arg required', other);
   const text = texts(s!);
   const by = texts(separator!);
-  return textLists((i) => (by(i) === '' ? text(i) : splitText(text(i), by(i))), length);
+  return textLists((i) => (by(i) === '' ? text(i) : textParts(text(i), by(i))), length);
 };
 
 const levenshteinKernel = onTexts('levenshtein: string args required', ([a, b], length) => {
