@@ -35,6 +35,7 @@ const small: Partial<Record<PartName, readonly number[]>> = {
   logs: [0, 1],
   forged: [0],
   floods: [0],
+  arguments: [41, 42],
   mixes: [0],
   clocks: [0, 1 + (day % 5)],
   buckets: [0, 4, 8],

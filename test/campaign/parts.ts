@@ -19,6 +19,7 @@ export const parts = {
   flips: async () => (await import('./flips.ts')).flips,
   floods: async () => (await import('./floods.ts')).floods,
   growing: async () => (await import('./growing.ts')).growing,
+  arguments: async () => (await import('./long-arguments.ts')).longArguments,
   large: async () => (await import('./large/large.ts')).large,
   mixes: async () => (await import('./mixes.ts')).mixes,
   fuzz: async () => (await import('./fuzz.ts')).fuzzPart,

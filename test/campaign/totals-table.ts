@@ -27,6 +27,7 @@ const texts: Readonly<Record<string, string>> = {
   rewrites:
     'random histories of rewritten objects beside a model of all courses that their rows may have taken: what a merge or a revert does is right in each, what it refuses is wrong in one',
   growing: 'queries whose values grow: the service keeps to `-memory` and 256 MB, answers or says why not, and goes on',
+  arguments: 'functions of one argument that is very long: as in `growing`, with the default `-memory`',
   clocks: 'histories under a clock in 1970, 2014 or 2150 that jumps, also between starts',
   flips: 'every bit of compressed bodies flipped: each content coding, page codec and kind of frame',
   large:
