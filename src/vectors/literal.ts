@@ -177,7 +177,7 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   y: 31_536_000_000_000_000n,
 };
 /** One after the other: an expression for all of them overflows the engine's stack on a long text. */
-const durationPart = /(?=\.?[0-9])([0-9]*)\.?([0-9]*)(ns|us|ms|s|m|h|d|w|y)/y;
+const durationPart = /(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(ns|us|ms|s|m|h|d|w|y)/y;
 /** The digits behind these are less than a nanosecond of a year. */
 const fractionDigitsMax = 40;
 /**
@@ -194,9 +194,9 @@ export const parseDuration = (text: string): number | bigint | undefined => {
     if (!found) return undefined;
     at = durationPart.lastIndex;
     checkStopAt(at);
-    const [, whole, digits, unit] = found;
+    const [, whole, digits = '', unit] = found;
     const nanos = unitNanos[unit!]!;
-    const fraction = digits!.slice(0, fractionDigitsMax);
+    const fraction = digits.slice(0, fractionDigitsMax);
     if (whole!.length > digitsMax) return undefined;
     total += BigInt(whole || '0') * nanos;
     if (fraction) {
