@@ -3,7 +3,8 @@ import { optionsText } from '../config/help.ts';
 import { noMore, parseOptions } from '../config/options.ts';
 import { promoteOptions } from '../config/tables.ts';
 import type { CommandIo } from './io.ts';
-import { noAnswer, Refused, serviceOf } from './load/service.ts';
+import { addressIn, serviceOf, shownService } from './load/address.ts';
+import { noAnswer, Refused } from './load/service.ts';
 
 /** Gives the exit status. @throws ConfigError, NoAnswer, Refused */
 export const promoteCommand = async (argv: readonly string[], io: CommandIo): Promise<number> => {
@@ -15,7 +16,7 @@ export const promoteCommand = async (argv: readonly string[], io: CommandIo): Pr
   noMore('promote', rest);
   const service = serviceOf(values['lake']);
   const token = values['token'];
-  const answer = await fetch(new URL('promote', service.href.replace(/\/*$/, '/')), {
+  const answer = await fetch(addressIn(service, '/promote'), {
     method: 'POST',
     headers: { ...(token !== '' && { authorization: `Bearer ${token}` }) },
   }).catch((cause: unknown) => {
@@ -23,7 +24,7 @@ export const promoteCommand = async (argv: readonly string[], io: CommandIo): Pr
   });
   const text = await answer.text();
   if (!answer.ok) throw new Refused(answer.status, errorOf(text) ?? `${answer.status} ${text}`);
-  await io.write(Buffer.from(`${service.origin} is the writer\n`));
+  await io.write(Buffer.from(`${shownService(service)} is the writer\n`));
   return 0;
 };
 const errorOf = (text: string): string | undefined => {

@@ -17,7 +17,8 @@ import { type FormatName, requestMediaType } from '../formats/formats.ts';
 import type { CommandIo } from './io.ts';
 import { formatOfInput, inputsOf, type LoadInput } from './load/inputs.ts';
 import { bytesOf } from './load/send.ts';
-import { ask, asciiJson, formatNamed, NoAnswer, Refused, serviceOf } from './load/service.ts';
+import { ask, asciiJson, formatNamed, NoAnswer, Refused } from './load/service.ts';
+import { serviceOf } from './load/address.ts';
 import { warningsOf } from './warnings.ts';
 
 /** One commit of the document. `rest`: what the service is told of it. */

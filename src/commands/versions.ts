@@ -22,7 +22,8 @@ import {
 } from '../config/tables.ts';
 import { conflictLines } from './conflicts.ts';
 import type { CommandIo } from './io.ts';
-import { noAnswer, serviceOf } from './load/service.ts';
+import { addressIn, poolAndBranch, serviceOf } from './load/address.ts';
+import { noAnswer } from './load/service.ts';
 import { harmless } from './shell/text.ts';
 
 /** What a command works with. `branch`: that of -use. */
@@ -262,7 +263,7 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     return 0;
   }
   const { use, token, lake: address } = common;
-  const [pool = '', branch = 'main'] = use.split('@');
+  const { pool, branch } = poolAndBranch(use);
   if (pool === '') throw new ConfigError(`lake ${name}: -use POOL[@BRANCH] says of which pool`);
   const [least, most, what] = takes;
   if (rest.length < least || rest.length > most) throw new ConfigError(`lake ${name} takes ${what}`);
@@ -276,7 +277,7 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
   });
   const asked = lake.pool(pool);
   const askSup: Asked<unknown>['askSup'] = async (path, query, body) => {
-    const url = new URL(`/${path.map(encodeURIComponent).join('/')}?${query.toString()}`, service);
+    const url = addressIn(service, `/${path.map(encodeURIComponent).join('/')}?${query.toString()}`);
     const headers = {
       accept: 'application/x-sup',
       'content-type': 'application/x-sup',

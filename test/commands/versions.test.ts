@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
+import { loadCommand } from '../../src/commands/load/load.ts';
 import { transactionCommand } from '../../src/commands/transaction.ts';
 import { type VersionCommand, versionCommand } from '../../src/commands/versions.ts';
 import { type Pool, connect } from '../../src/client/client.ts';
 import { startBuiltService } from '../support/service/built.ts';
+import { startPrefixProxy } from '../support/service/prefix-proxy.ts';
 
 let service: Awaited<ReturnType<typeof startBuiltService>>;
 let pool: Pool;
@@ -161,10 +163,26 @@ describe('records in conflict', () => {
   });
 });
 
+test('a service below a path, as behind a proxy, is asked there', async () => {
+  const proxy = await startPrefixProxy(new URL(service.address));
+  try {
+    const before = await pool.branch('main').tip();
+    const io = { cwd: '.', stdin: Readable.from([Buffer.from('{ts:9,x:"proxied"}')]), stdoutIsTerminal: false };
+    const silent = { write: () => Promise.resolve(), complain: () => undefined };
+    await loadCommand(['-lake', proxy.url, '-use', 'p', '-'], { ...io, ...silent });
+    expect(await run('log', '-lake', proxy.url, '-n', '1')).toBe(await run('log', '-n', '1'));
+    expect(await run('diff', '-lake', `${proxy.url}/`, before, 'main')).toBe('+ {ts:9,x:"proxied"}\n');
+  } finally {
+    proxy.close();
+  }
+});
+
 test('what a command lacks is told', async () => {
   await expect(run('diff', 'main')).rejects.toThrow('lake diff takes two branches, tags or commits');
   await expect(run('tag', '-d')).rejects.toThrow('lake tag -d takes one name');
   await expect(run('log', '-use', '')).rejects.toThrow('lake log: -use POOL[@BRANCH] says of which pool');
+  await expect(run('log', '-use', 'p@')).rejects.toThrow('bad value for -use: "p@" (POOL or POOL@BRANCH)');
+  await expect(run('log', '-lake', 'ftp://host')).rejects.toThrow('bad value for -lake: "ftp://host" (address of a');
   await expect(run('merge', 'nope')).rejects.toThrow('"nope": branch not found');
   await expect(run('merge', 'main', '-dryrun')).rejects.toThrow('difference is empty');
   await expect(run('pick')).rejects.toThrow('lake pick takes a commit, or two as A..B');

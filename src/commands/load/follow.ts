@@ -9,6 +9,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { resolve as resolvePath } from 'node:path';
+import { shownService } from './address.ts';
 import { ConfigError } from '../../config/options.ts';
 import type { LoadOptions } from '../../config/tables.ts';
 import type { CommandIo } from '../io.ts';
@@ -38,7 +39,7 @@ export const follow = async (
   if (values['csv.skip'] !== '' || !['', '0', '1'].includes(header))
     throw new ConfigError('lake load: -follow takes CSV whose first line has the names, or none (-csv.header 0)');
   const folder = resolvePath(io.cwd, values['state']);
-  const state = await FollowState.open(folder, `${target.pool}@${target.branch} at ${target.service.origin}`);
+  const state = await FollowState.open(folder, `${target.pool}@${target.branch} at ${shownService(target.service)}`);
   const stop = stopOnSignals();
   const files = new FollowedFiles({
     target,

@@ -1,5 +1,4 @@
 /** The service that `lake load` sends to: where, as whom, and one request as all of its parts send it. */
-import { ConfigError } from '../../config/options.ts';
 import type { LoadOptions } from '../../config/tables.ts';
 import { csvParameters } from '../../config/csv.ts';
 import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
@@ -7,6 +6,7 @@ import { utf8Parameter } from '../../config/utf8.ts';
 import { LakeError } from '../../errors.ts';
 import { type FormatName, isFormatName } from '../../formats/formats.ts';
 import { reasonOf } from '../no-answer.ts';
+import { addressIn, poolAndBranch, serviceOf, shownService } from './address.ts';
 
 /** Where to load, and what goes with each load. */
 export interface Target {
@@ -23,7 +23,7 @@ export interface Target {
 
 /** @throws ConfigError, format-unknown */
 export const targetOf = ({ values }: LoadOptions): Target => {
-  const [pool = '', branch = 'main'] = values['use'].split('@');
+  const { pool, branch } = poolAndBranch(values['use']);
   const token = values['token'];
   const given = Object.entries({ author: values['user'], body: values['message'], meta: values['meta'] }).filter(
     ([, value]) => value !== '',
@@ -47,14 +47,6 @@ export const targetOf = ({ values }: LoadOptions): Target => {
   };
 };
 const loadParameters = [utf8Parameter, errorsParameter, rejectedParameter, ...csvParameters].map(({ name }) => name);
-
-/** @throws ConfigError */
-export const serviceOf = (address: string): URL => {
-  const text = /^https?:\/\//i.test(address) ? address : `http://${address}`;
-  if (!URL.canParse(text))
-    throw new ConfigError(`bad value for -lake: ${JSON.stringify(address)} (address of a service)`);
-  return new URL(text);
-};
 
 /** @throws format-unknown */
 export const formatNamed = (format: string): FormatName | undefined => {
@@ -83,7 +75,7 @@ export const ask = async (
   let response: Response;
   let text: string;
   try {
-    response = await fetch(new URL(path, service), init);
+    response = await fetch(addressIn(service, path), init);
     text = await response.text();
   } catch (cause) {
     throw noAnswer(service, cause);
@@ -111,5 +103,5 @@ const parsed = (text: string): unknown => {
   }
 };
 /** What is said of a service that `fetch` had no answer from. */
-export const noAnswer = ({ origin }: URL, cause: unknown): NoAnswer =>
-  new NoAnswer(`${origin}: no service answers there (${reasonOf(cause)})`, { cause });
+export const noAnswer = (service: URL, cause: unknown): NoAnswer =>
+  new NoAnswer(`${shownService(service)}: no service answers there (${reasonOf(cause)})`, { cause });

@@ -2,19 +2,20 @@
 import { openReader } from '../../formats/formats.ts';
 import { type Asked, ShellFault, type ShellLake, faultsOf } from './lake.ts';
 import { reasonOf } from '../no-answer.ts';
+import { addressIn, serviceOf, shownService } from '../load/address.ts';
 import { warningsOf } from '../warnings.ts';
 import type { Vector } from '../../vectors/vector.ts';
 
 /** Asks who is there. `indexBase` goes with each query. @throws ShellFault if nobody answers */
 export const connectLake = async (address: string, token = '', indexBase?: 0 | 1): Promise<ShellLake> => {
   const service: Remote = {
-    base: new URL(/^https?:\/\//i.test(address) ? address : `http://${address}`),
+    base: serviceOf(address, 's'),
     headers: token === '' ? {} : { authorization: `Bearer ${token}` },
     ...(indexBase !== undefined && { indexBase }),
   };
   await ask(service, '/version', {});
   return {
-    title: service.base.origin,
+    title: shownService(service.base),
     query: (text, asked = {}) => run(service, text, asked),
     close: async () => undefined,
   };
@@ -32,9 +33,9 @@ const ask = (
   path: string,
   init: RequestInit & { readonly headers?: Readonly<Record<string, string>> },
 ): Promise<Response> =>
-  fetch(new URL(path, base), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
+  fetch(addressIn(base, path), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
     if (init.signal?.aborted) throw cause;
-    throw new ShellFault(`${base.origin}: no service answers there (${reasonOf(cause)})`, [], { cause });
+    throw new ShellFault(`${shownService(base)}: no service answers there (${reasonOf(cause)})`, [], { cause });
   });
 async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {

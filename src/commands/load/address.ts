@@ -1,0 +1,30 @@
+/**
+ * What a command asks: a service by its address, which has a path where a proxy serves it below one, and of that a pool and
+ * its branch.
+ */
+import { ConfigError } from '../../config/options.ts';
+
+/** Ends in a slash; without a scheme it is http. @throws ConfigError for what is no address of a service */
+export const serviceOf = (address: string, option = 'lake'): URL => {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(address) ? address : `http://${address}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || `${url.search}${url.hash}` !== '')
+    throw new ConfigError(
+      `bad value for -${option}: ${JSON.stringify(address)} (address of a service, such as http://127.0.0.1:9867)`,
+    );
+  url.pathname = url.pathname.replace(/\/*$/, '/');
+  return url;
+};
+/** What is below it; `path` begins with a slash. */
+export const addressIn = (service: URL, path: string): URL => new URL(path.slice(1), service);
+/** It as people write it. */
+export const shownService = ({ origin, pathname }: URL): string => `${origin}${pathname.replace(/\/$/, '')}`;
+
+/** POOL or POOL@BRANCH of -use; an empty text names no pool. @throws ConfigError */
+export const poolAndBranch = (use: string): { readonly pool: string; readonly branch: string } => {
+  const at = use.indexOf('@');
+  const [pool, branch] = at < 0 ? [use, 'main'] : [use.slice(0, at), use.slice(at + 1)];
+  if (branch === '' || (pool === '' && use !== ''))
+    throw new ConfigError(`bad value for -use: ${JSON.stringify(use)} (POOL or POOL@BRANCH)`);
+  return { pool, branch };
+};
