@@ -65,12 +65,17 @@ let keptOfHeap = Infinity;
 let kept = 0;
 let keptOfAll = 0;
 
-/** For a task whose rows do not fit into memory, if much was made since the last time. */
+/**
+ * For a task whose rows do not fit into memory, if much was made since the last time: of young buffers. It looks at all
+ * of them near to the process's bound alone, for the compiled code that goes with such a look (see `collectLarge`) is
+ * that of the very loops that go on behind it. With one after every 32 MB a grouping of 10,000,000 rows by two ids took
+ * 1.7 times the processor time: 84 collections, and 2,200 functions compiled in place of 750.
+ */
 export const collectWorthwhile = (): void => {
   if (fresh() <= youngBytesMax) return;
   gc({ type: 'minor' });
   kept = bytesNow();
-  if (kept - keptOfAll > freshBytesMax) collectAll();
+  if (isTight && kept - keptOfAll > freshBytesMax) collectAll();
 };
 /**
  * For any task, every now and then, where the process is near to its bound. Far from it the engine's own collections

@@ -13,6 +13,7 @@ import {
   collectTight,
   collectLarge,
   collectPause,
+  collectWorthwhile,
   noteResident,
   noteShared,
 } from '../../../src/workers/collector.ts';
@@ -124,6 +125,18 @@ test('a thread whose task put rows aside collects what it left', async () => {
   };
   expect(await askedFor(rest(8), 0)).toEqual([]);
   expect(await askedFor(rest(24), 2)).toEqual(['all', 'young']);
+});
+test('a task that puts rows aside keeps its compiled code, but where the process takes much of its memory', async () => {
+  const kept: Uint8Array[] = [];
+  const keeps = (): void => {
+    for (let i = 0; i < 40; i++) kept.push(new Uint8Array(mb).fill(1));
+    collectWorthwhile();
+  };
+  noteResident(700, 1000);
+  expect(await askedFor(keeps, 1)).toEqual(['young']);
+  noteResident(800, 1000);
+  expect(await askedFor(keeps, 3)).toEqual(['young', 'all', 'young']);
+  expect(kept).toHaveLength(80);
 });
 test('a thread that had no task for some seconds collects what is much, and else keeps its compiled code', async () => {
   const pause = (megabytes: number) => (): void => {
