@@ -212,7 +212,8 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
     yield* batches(groups.best(), parts.build.context.batchRows);
     groups.free();
     if (!aside) return;
-    groups = new Groups(parts);
+    // What the groups held goes now, what they learnt of the keys stays.
+    groups = groups.another();
     yield* aside.flush();
     for (const p of aside.each()) {
       const spilled = aside.run(p)!;
@@ -220,6 +221,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         pulled(() => spilled.read(), parts.build.context.signal),
         parts,
         level + 1,
+        groups.another(),
       );
       void spilled.close();
     }
@@ -242,14 +244,18 @@ class Groups {
   private readonly own: ShareIds | undefined;
   private ofBlocks: TotalsOfBlocks | undefined;
   private unseen: UnseenValues | undefined;
-  constructor(parts: Parts, store?: KeyStore) {
+  constructor(parts: Parts, store?: KeyStore, table = new GroupTable(parts.keys.length, parts.op.sql)) {
     this.parts = parts;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
     this.own = store?.begin();
-    this.table = store?.table ?? new GroupTable(parts.keys.length, parts.op.sql);
+    this.table = store?.table ?? table;
     this.states = parts.aggregates.map((a) => a.make());
     // Shares meet about the same groups.
     for (const s of this.states) s.grow(this.table.size);
+  }
+  /** None, for other rows of the same keys. */
+  another(): Groups {
+    return new Groups(this.parts, undefined, this.table.another());
   }
   get size(): number {
     return this.own?.size ?? this.table.size;

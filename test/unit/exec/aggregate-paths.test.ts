@@ -104,6 +104,24 @@ describe('groups by numbers of very many values', () => {
       same(table, plain, [wide(0, batch), few(0, batch), narrow(0, batch)]);
       expect(keysOf(table)).toEqual([...plain.groups.keys()]);
     });
+  for (const sql of [true, false])
+    it(`are the keys of another table of the same kind from its first rows on; sql: ${sql}`, () => {
+      const another = filled(sql).table.another();
+      const plain = new Plain();
+      expect(another.size).toBe(0);
+      const keys = [wide(0, batch), few(0, batch), narrow(0, batch)];
+      same(another, plain, keys);
+      const other = new GroupTable(3, sql);
+      other.ids(keys, batch);
+      expect(another.bytes).toBeLessThan(other.bytes / 1.5);
+      same(another, plain, [wide(1, batch), few(1, batch), narrow(0, batch - 1)], false);
+      same(another, plain, [wide(0, batch), few(0, batch), narrow(0, batch, 2 ** 40)]);
+      expect(keysOf(another)).toEqual([...plain.groups.keys()]);
+      // Of its own: the first table's keys of another kind are not its.
+      same(another.another(), new Plain(), [wide(0, 300), few(0, 300), words(300, 'k')]);
+      same(another, plain, [wide(0, 300), few(0, 300), words(300, 'k')]);
+      expect(keysOf(another)).toEqual([...plain.groups.keys()]);
+    });
   it('take less memory than codes of each column', () => {
     const codes = new GroupTable(3, true);
     codes.ids([vectorOf([nullValue]), vectorOf([nullValue]), vectorOf([nullValue])], 1);

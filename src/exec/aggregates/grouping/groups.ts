@@ -31,10 +31,22 @@ export class GroupTable {
   /** Groups by the codes of a dictionary and the other keys. */
   private readonly known = new Map<Vector, Map<string, Uint32Array>>();
   private knownCount = 0;
+  private readonly sql: boolean;
   /** `sql`: keys are told apart as SQL does it. */
   constructor(keys: number, sql = false) {
+    this.sql = sql;
     this.columns = Array.from({ length: keys }, () => new ColumnCodes(sql));
     this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
+  }
+  /**
+   * A table without groups for other rows of the same keys: if these have turned out to be of very many numbers here,
+   * it takes them as such from the start. Else each partition of 10,000,000 rows that were put aside finds it out by
+   * itself, half way: a grouping by two ids takes 0.8 of the processor time.
+   */
+  another(): GroupTable {
+    const table = new GroupTable(this.columns.length, this.sql);
+    table.wide = this.wide?.empty(table.columns);
+    return table;
   }
   get size(): number {
     return this.wide?.size ?? this.combinations?.size ?? this.columns[0]?.size ?? 1;

@@ -62,6 +62,13 @@ export class WideKeys {
     for (const { codes: column, numbers: own } of wide.places) if (own) column.clear();
     return wide;
   }
+  /** The same kinds of keys, without groups; `columns`: where the other keys have their codes. */
+  empty(columns: readonly ColumnCodes[]): WideKeys {
+    return new WideKeys(
+      this.places.map((p, k) => [columns[k], p.numbers]),
+      0,
+    );
+  }
   /** Puts in rows of numbers, or of codes where a column has these. */
   private fill(length: number, columns: readonly (Vector | Uint32Array)[]): void {
     const { words } = this.table;

@@ -244,3 +244,31 @@ test('values of groups that take all of the memory by themselves are seen in the
   // Those of the rows of other groups, and those of the values: of these each would have 64 more.
   expect(opened).toBeLessThanOrEqual(2 * 64 + 2);
 });
+
+test('groups by ids of very many values are those of plenty of memory, in partitions that begin with what was learnt of the keys', async () => {
+  const rows = Array.from({ length: 90_000 }, (_, i) => {
+    const id = (i * 7919) % 60_013;
+    return `{a:${id},b:${id % 5 === 0 ? -id : id * 1e9},c:${i % 1000 === 999 && i > 80_000 ? '"late"' : i % 3}}`;
+  });
+  const many = vectorOf(parseSupValues(rows.join(' ')));
+  const plan = await compile(
+    'select a, b, c, count(*) as n, max(c) as m from many group by a, b, c',
+    fileEnvironment({ many: undefined }),
+  );
+  let opened = 0;
+  const counted = {
+    open: () => {
+      opened++;
+      return spill.open();
+    },
+  };
+  const lines = async (options: RunPlanOptions): Promise<readonly string[]> =>
+    supOf((await runPlan(plan, { many }, options)).map((b) => b.batch))
+      .trimEnd()
+      .split('\n')
+      .sort();
+  const plenty = await lines({});
+  expect(await lines({ memoryBytesMax: 6 << 20, host: { spill: counted }, batchRows: 1000 })).toEqual(plenty);
+  expect(opened).toBe(64);
+  expect(plenty.length).toBeGreaterThan(60_000);
+});
