@@ -159,7 +159,8 @@ const textsOf = (e: PlanExpr): readonly string[] | undefined => {
       return [e.text];
     case 'call': {
       const pattern = e.arguments[0];
-      const text = pattern?.kind === 'literal' ? stringData(pattern.value.data) : '';
+      const isText = pattern?.kind === 'literal' && pattern.value.type === types.string;
+      const text = isText ? stringData(pattern.value.data) : '';
       return isPlainText(text) ? [text] : undefined;
     }
     default:

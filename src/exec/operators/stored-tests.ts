@@ -81,9 +81,10 @@ const storedList = ({ left, right, sql }: Extract<PlanExpr, { kind: 'in' }>): St
 };
 /** What a list or a tuple of few has inside. */
 const elementsOf = ({ type, data }: Value): readonly Value[] => {
-  const elements = itemsData(data);
   const isList = type.kind === 'array';
-  return (!isList && type.kind !== 'record') || elements.length > listMax || elements.includes(undefined as never)
+  if (!isList && type.kind !== 'record') return [];
+  const elements = itemsData(data);
+  return elements.length > listMax || elements.includes(undefined as never)
     ? []
     : elements.map((d, k) => underValue({ type: isList ? type.element : type.fields[k]!.type, data: d }));
 };

@@ -17,6 +17,8 @@ import type { KnownPlans } from './plans.ts';
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 256;
 
+/** A reader that holds such a part of what all may hold gives way as soon as another one is open. */
+const largeShare = 0.5;
 /**
  * The last readers used. What they hold is of the columns' budget, and their columns go with them.
  *
@@ -71,8 +73,14 @@ export class ReaderList implements ReaderCache {
     if (held !== this.charged) this.columns.lend(held - this.charged);
     this.charged = held;
   }
-  /** Those of earlier scans, the oldest first; then those of the last one, the newest first. */
+  /**
+   * Those that leave little room for others and of which the next is open already; then those of earlier scans, the
+   * oldest first; then those of the last one, the newest first.
+   */
   private *victims(): Generator<readonly [string, ObjectReader]> {
+    const [...known] = this.readers;
+    for (const [id, { reader }] of known.slice(0, -1))
+      if (reader.heldBytes > this.bytesMax * largeShare) yield [id, reader];
     for (const [id, { reader, scan }] of this.readers) if (scan < this.columns.scans) yield [id, reader];
     for (const [id, { reader }] of [...this.readers].reverse()) yield [id, reader];
   }
