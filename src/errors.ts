@@ -215,7 +215,7 @@ export const errorTable = {
     ours: ['store', 'who'],
   },
   'replica-late': internal(
-    'replica of {store}: it is at segment {segment}, and the log there begins behind it: start it again',
+    'replica of {store}: it is at segment {segment}, and the bucket has no longer the segments after it: restart it',
     'store',
     'segment',
   ),
@@ -232,7 +232,7 @@ export const errorTable = {
   },
   'event-invalid': bad('invalid Lake-After {value}: expected the number of an event'),
   'store-held': internal(
-    'store {store}: {who} is its writer, and alive: stop it, start this one as its standby (-standby), or take over at once (-store.takeover)',
+    'store {store}: it has an active writer, {who}: stop that, start this service as its standby (-standby), or take over at once (-store.takeover)',
     'store',
     'who',
   ),

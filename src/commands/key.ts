@@ -26,7 +26,7 @@ export const keyCommand = async (argv: readonly string[], io: CommandIo): Promis
     case 'add': {
       const [name = ''] = rest;
       if (name === '' || rest.length > 1)
-        throw new ConfigError('lake key add takes one name, behind its options: lake key add -role reader NAME');
+        throw new ConfigError('lake key add takes one name, after its options: lake key add -role reader NAME');
       if (readKeys(directory).some((key) => key.name === name))
         throw new ConfigError(`there is a key ${JSON.stringify(name)} already: revoke it first, or take another name`);
       const grants = values['role'].map(grantOf);

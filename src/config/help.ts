@@ -56,7 +56,7 @@ export const commands = [
   {
     name: 'diff',
     group: 'versions',
-    text: 'shows which records two revisions have otherwise',
+    text: 'shows the records that differ between two revisions',
     options: diffOptions,
     usage: ' A B',
   },

@@ -27,7 +27,7 @@ export const recursionLimits = (values: RecursionValues): RecursionConfig =>
 /** From where indexes count, among the options of any command that has it; undefined: as the language has it. */
 export const indexBaseOf = (values: IndexBaseValues): 0 | 1 | undefined =>
   values['index.base'] === 'auto' ? undefined : values['index.base'] === '1' ? 1 : 0;
-/** That one limit has a name of its own in each. */
+/** The limit of BSUP frames, which each command names otherwise. */
 type BsupFrameValues = { readonly 'bsup.frame.max': number } | { readonly 'bsup.readmax': number };
 /** The limits of formats among the options of `lake serve` or `lake query`. */
 export const formatLimits = (values: FormatValues & BsupFrameValues): FormatLimitsConfig =>

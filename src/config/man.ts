@@ -31,7 +31,7 @@ export const manPage = (version: string): string =>
     ...entry('2', 'The command line or the environment is wrong.'),
     '.SH SEE ALSO',
     text(
-      'lake help NAME tells of each function, operator, format and error. A running service has the manual at /docs.',
+      'lake help NAME describes a function, an operator, a format or an error. A running service has the manual at /docs.',
     ),
     '',
   ].join('\n');

@@ -150,7 +150,7 @@ export const parseOptions = <const Rows extends readonly OptionRow[]>(
       order.push({ name, value: text });
     } else values[name] = parseValue(row, text, `-${name}`);
   }
-  // Each row has its value by now, and of its type.
+  // By now each row has a value of its type.
   return { values: values as OptionValues<Rows>, given, order, rest, help };
 };
 

@@ -13,7 +13,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 /** Options that can come from the environment too. */
 const inEnvironment = { environment: true } as const;
-/** Whether options of several commands can. */
+/** Whether options that several commands share can. */
 type Outside = typeof inEnvironment | Readonly<Record<never, never>>;
 /** Bound of times that no timer waits for: they are only compared with the clock. */
 const tenYearsMs = 3650 * 864e5;
@@ -916,7 +916,7 @@ export const serveOptions = [
   },
 ] as const satisfies readonly OptionRow[];
 
-/** Options that several commands take, as these read them. */
+/** Values of the options that several commands share. */
 export type FromValues = OptionValues<typeof fromOptions>;
 export type FormatValues = OptionValues<ReturnType<typeof formatOptions>>;
 export type RecursionValues = OptionValues<ReturnType<typeof recursionOptions>>;

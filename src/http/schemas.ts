@@ -122,7 +122,7 @@ export const CommitResult = Type.Object(
           line: count('Line on which it begins.'),
           column: count('Byte of that line at which it begins, from 1.'),
           error: Type.String({ description: 'What the load would have been refused with.' }),
-          raw: Type.String({ description: 'Its text, of which the first 4,096 bytes are told.' }),
+          raw: Type.String({ description: 'Its text, of at most 4,096 bytes.' }),
           bytes: count('Bytes of all of it.'),
         }),
         { description: 'Of a load with `errors`: the first 100 faulty records.' },
@@ -230,7 +230,7 @@ export const Preview = Type.Object(
       Type.Object(
         {
           count: count('Records in conflict.'),
-          offset: count('How many of them are before the first one that is told.'),
+          offset: count('How many of them are before the first one that is returned.'),
           conflicts: array(
             Type.Object({
               key: Type.Object({}, { additionalProperties: true, description: 'The fields of the identity.' }),

@@ -47,7 +47,7 @@ const texts: Readonly<Record<string, string>> = {
   syslog:
     'SIGTERM and SIGKILL while 100 connections of syslog send: what was sent and closed before the SIGTERM is there, what a query had seen before the SIGKILL; each message once',
   times:
-    'texts and numbers of all centuries and sizes through every door that makes times of them: the right nanosecond, or as they came',
+    'texts and numbers of all centuries and sizes through every conversion to a time: the right nanosecond, or as they came',
   wordings:
     'rows with the ends of every type, filtered by constants at and beyond them in several wordings and places (as loaded, rewritten, at a commit), partitions of windows beside groups, and joins by keys of several types beside their comparison one by one: one answer',
   statements:
@@ -55,7 +55,7 @@ const texts: Readonly<Record<string, string>> = {
   updates:
     '64 clients change the same records by SQL and by filter, some while the service is killed: each change that was acknowledged is in each of its records once',
   transfers:
-    '16 clients move amounts between accounts of several pools by transactions, some while the service is killed: every query sees the same sum, no client is told to try again, a move that was acknowledged is on both accounts',
+    '16 clients move amounts between accounts of several pools by transactions, some while the service is killed: every query sees the same sum, no client gets an error that asks it to retry, a move that was acknowledged is on both accounts',
   versions:
     'histories of a pool under every verb over HTTP, often two merges, reverts or picks at once: each commit has the rows that its parent and the change come to, each refusal is right',
   copies:

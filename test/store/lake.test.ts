@@ -169,9 +169,7 @@ describe('one writer at a time', () => {
     // Its folder has a record that nobody was told of: it is kept aside.
     const again = await openStored(one.lake.directory, proxy.endpoint);
     expect(await keysOf(again.lake)).toEqual(['1', '4']);
-    expect(again.noted.join()).toMatch(
-      /which the bucket does not have: nobody was told that it is done; it is kept in/,
-    );
+    expect(again.noted.join()).toMatch(/which the bucket does not have: it was never acknowledged; it is kept in/);
     expect(readdirSync(join(one.lake.directory, 'diverged'))).toEqual(['log']);
     await load(again.lake, 5);
     expect(await keysOf(again.lake)).toEqual(['1', '4', '5']);

@@ -537,7 +537,7 @@ export const DeleteRows = ({ pool, branch, onClose }: ChangeProps) => {
             <strong>{counted(gone, 'record')}</strong> would go
             <span class="soft">
               ; {counted(preview.value.removes.length, 'data object')}{' '}
-              {preview.value.removes.length === 1 ? 'is' : 'are'} written anew without them
+              {preview.value.removes.length === 1 ? 'is' : 'are'} rewritten without them
             </span>
           </p>
         ) : (

@@ -1,7 +1,4 @@
-/**
- * What a command asks: a service by its address, which has a path where a proxy serves it below one, and of that a pool and
- * its branch.
- */
+/** What commands are told to ask: a service by its URL, with a path where a proxy serves it below one; a pool and a branch. */
 import { ConfigError } from '../../config/options.ts';
 
 /** Ends in a slash; without a scheme it is http. @throws ConfigError for what is no address of a service */
@@ -15,9 +12,9 @@ export const serviceOf = (address: string, option = 'lake'): URL => {
   url.pathname = url.pathname.replace(/\/*$/, '/');
   return url;
 };
-/** What is below it; `path` begins with a slash. */
+/** The URL of a path of the service, which begins with a slash. */
 export const addressIn = (service: URL, path: string): URL => new URL(path.slice(1), service);
-/** It as people write it. */
+/** The address as people write it, without a slash at the end. */
 export const shownService = ({ origin, pathname }: URL): string => `${origin}${pathname.replace(/\/$/, '')}`;
 
 /** POOL or POOL@BRANCH of -use; an empty text names no pool. @throws ConfigError */

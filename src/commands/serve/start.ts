@@ -229,7 +229,7 @@ const listenToWriter = ({ follow }: ServeConfig, { follower, log, parts }: Start
     ...follow,
     heard: (event) => follower.heard(event),
     report: (fault) => {
-      log.warn({ err: fault }, 'events of the writer');
+      log.warn({ err: fault }, 'the events of the writer cannot be followed');
     },
   });
   parts.add(() => writer.close());
@@ -262,10 +262,10 @@ const noted = (
     log.error({ err: fault }, 'lake');
   },
   tablesMade: (why) => {
-    log.warn({ why }, 'the tables were made again from the log');
+    log.warn({ why }, 'the tables were rebuilt from the log');
   },
   basePassedOver: (why) => {
-    log.warn({ why }, 'a base was passed over');
+    log.warn({ why }, 'a base that cannot be used was skipped');
   },
   filesOwned: (files) => {
     log.warn({ files }, "files that had other names (hard links) were copied: they are the lake folder's own now");
@@ -275,7 +275,7 @@ const noted = (
     if (isBehind)
       log.warn(
         times,
-        'the clock is behind the ids that were drawn, or out of their range: they go on from the last one',
+        'the clock is behind the latest id, or out of the range of ids: they continue from the latest one',
       );
     else log.info(times, 'the clock has caught up with the ids');
   },

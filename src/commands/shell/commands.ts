@@ -203,7 +203,7 @@ export const shellCommands: readonly ShellCommand[] = [
   {
     name: 'timing',
     syntax: '.timing [on|off]',
-    text: 'whether rows and time are shown behind each result',
+    text: 'whether rows and time are shown after each result',
     argument: 'switch',
     run: timing,
   },

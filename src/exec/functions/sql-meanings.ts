@@ -302,7 +302,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
     sized('length'),
     {
       name: 'array_length',
-      text: 'In SQL null for null, and the dimension may be told, which is 1',
+      text: 'In SQL null for null, and a dimension may be given, which must be 1',
       argumentsMin: 1,
       argumentsMax: 2,
       make: (call) =>

@@ -184,7 +184,7 @@ export const windowTable: readonly WindowRow[] = [
   ),
   row(
     'lead(v[, n[, default]])',
-    'the value n rows behind (1 if left out), or the default, null where there is no such row',
+    'the value n rows later (1 if left out), or the default, null where there is no such row',
     (x) => shifted(x, 1),
     [
       {

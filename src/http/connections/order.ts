@@ -13,9 +13,9 @@ import type { Socket } from 'node:net';
 
 interface Pending {
   readonly isSafe: boolean;
-  /** Begins the request, until it has begun. */
+  /** Begins the request; undefined once it has begun. */
   begin: (() => void) | undefined;
-  /** Nothing is read from the connection meanwhile. */
+  /** The connection is not read while it waits. */
   waits: boolean;
 }
 const pending = new WeakMap<Socket, Pending[]>();

@@ -19,7 +19,7 @@ import { CommitResult, Compaction, Deletion, Preview, Reset, Update } from '../s
 /** What names a branch in a path. */
 export const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });
 /** Of what can be looked at before it is done. */
-export const dryRunParameter = Type.Optional(boolSchema('T: only tell what it would do'));
+export const dryRunParameter = Type.Optional(boolSchema('T: dry run, only report what it would change'));
 const dryRunQuery = Type.Object({ dryrun: dryRunParameter });
 
 /** Those of the request, for links. */

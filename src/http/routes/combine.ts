@@ -34,7 +34,7 @@ const combineQuery = Type.Object({
   offset: Type.Optional(
     Type.String({
       pattern: '^[0-9]{1,15}$',
-      description: 'with `dryrun`: conflicts before the first one that is told',
+      description: 'with `dryrun`: conflicts before the first one that is returned',
     }),
   ),
   limit: Type.Optional(

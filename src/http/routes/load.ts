@@ -94,7 +94,7 @@ export const loadRoutes: readonly Route[] = [
       'A load is one commit, or none: if a body breaks anywhere, nothing of it is there. With `errors=skip` records that cannot be read are left out: the answer counts them and has the first 100, or the pool `rejected` gets all of them; `errors=wrap` keeps them as error values in their place. With `stage=T` it is kept for a transaction (`POST /transaction`), for an hour and not over a restart; `DELETE /load/{id}` drops it. With `upsert=T` each record replaces those of the same identity; records without one are added. When the answer comes the data is on disk. With `dryrun=T` nothing is loaded: the answer tells the format and why it is that, what speaks against it, the type of the first 1,000 records, and three of them; with `cut=T` besides, the body may be only the beginning of what is to be loaded. A text is UTF-8, or what `charset` in the Content-Type says, or UTF-16 with a byte order mark.',
     query: Type.Object({
       ...formSchemas,
-      dryrun: Type.Optional(boolSchema('T: only tell what it would come to, by the first 1,000 records')),
+      dryrun: Type.Optional(boolSchema('T: dry run, only report what it would load, by the first 1,000 records')),
       cut: Type.Optional(cutSchema),
       rejected: Type.Optional(rejectedSchema),
       upsert: Type.Optional(

@@ -54,7 +54,7 @@ const row = (id: string, path: string, protocol: 'hec' | 'hec-raw'): Route =>
     summary: `Splunk's HTTP Event Collector: ${protocol === 'hec' ? 'events' : 'lines'}`,
     description: `${
       protocol === 'hec'
-        ? 'JSON objects one behind the other, each with an `event` and perhaps `time`, `host`, `source`, `sourcetype`, `index` and `fields`.'
+        ? 'JSON objects one after the other, each with an `event` and perhaps `time`, `host`, `source`, `sourcetype`, `index` and `fields`.'
         : 'Each line is an `event`.'
     } An event without a time gets that of its request. An index is a pool, default \`splunk\`, made on demand as option \`-ingest.pools\` says; what a request has for a pool is one commit, and an event that is wrong fails the whole request. The same body again within \`-ingest.repeats\` is the same commit, if each of its events has a time.`,
     need: 'known',

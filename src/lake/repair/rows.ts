@@ -330,7 +330,7 @@ class Rebuilder {
       await this.writer.put([{ table: 'branches', key, payload: encodeBranch({ ...branch, commit: tip }) }]);
     }
     if (own.length > 0) return;
-    this.lost.push(`pool "${pool.name}": its branches are lost; main begins anew`);
+    this.lost.push(`pool "${pool.name}": its branches are lost; it has an empty main`);
     await this.writer.put([
       {
         table: 'branches',

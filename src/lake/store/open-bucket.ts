@@ -346,7 +346,7 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
   if (!options.follows && !options.writer) await writeOwnBase(made);
   if (own && !maker.knowsOwn)
     noted(
-      `the folder's log ended at record ${own.number}, which the bucket does not have: nobody was told that it is done; it is kept in ${divergedFolder(directory)}`,
+      `the folder's log ended at record ${own.number}, which the bucket does not have: it was never acknowledged; it is kept in ${divergedFolder(directory)}`,
     );
   writeDurably(join(made, completeName), own && !maker.knowsOwn ? 'kept' : 'replaced');
   syncFolder(directory);

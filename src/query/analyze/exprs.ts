@@ -256,7 +256,7 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
     case 'quantified':
       return lowerQuantified(a, e, c);
     case 'columns':
-      return a.wrong('columns(..) stands in the clauses of SELECT behind its FROM', e, 'write the columns one by one');
+      return a.wrong('columns(..) stands in the clauses of SELECT after its FROM', e, 'write the columns one by one');
   }
 };
 

@@ -103,8 +103,8 @@ const tokenAdvice = (before: string, rest: string): string | undefined => {
     return 'leave out the comma before the next clause';
   const exponent = /(?:^|[^\w.])(\d+)([eE][+-]?\d+)/.exec(near);
   if (exponent) return `write a dot before the exponent: ${exponent[1]}.${exponent[2]}`;
-  if (/^\s*$/.test(rest) && /,\s*$/.test(before)) return 'something is missing behind the last comma';
-  if (/^\s*$/.test(rest) && /\|>?\s*$/.test(before)) return 'an operator is missing behind the last |';
+  if (/^\s*$/.test(rest) && /,\s*$/.test(before)) return 'something is missing after the last comma';
+  if (/^\s*$/.test(rest) && /\|>?\s*$/.test(before)) return 'an operator is missing after the last |';
   return undefined;
 };
 

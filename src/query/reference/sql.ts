@@ -361,7 +361,7 @@ export const sqlTable: Readonly<Record<string, readonly SqlForm[]>> = {
     [
       'date',
       "date, timestamp, timestamptz, DATE 'TEXT'",
-      'moments, by the nanosecond; timestamptz reads the name of a zone behind the clock, timestamp passes over it',
+      'moments, by the nanosecond; timestamptz reads the name of a zone after the clock, timestamp ignores it',
       "select date '2024-01-31' + interval 1 month as a",
       '{a:2024-02-29T00:00:00Z}',
     ],

@@ -51,7 +51,7 @@ export const lowerWindow = (a: Analysis, e: WindowExpr, { sql }: ExprContext): P
   return a.wrong(
     `window function "${nameOf(e)}" cannot be called in ${clause}`,
     e,
-    filters ? 'write qualify ... behind the other clauses, or where ... around a subquery' : undefined,
+    filters ? 'write qualify ... after the other clauses, or where ... around a subquery' : undefined,
     'window',
   );
 };

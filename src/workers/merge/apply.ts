@@ -1,5 +1,5 @@
 /**
- * Takes rows out of objects: those that hold some of them are written anew without them.
+ * Takes rows out of objects: those that hold some of them are rewritten without them.
  *
  * What is to go is looked up in a table, object by object, or, where that does not fit into memory, sorted into temporary
  * objects and compared with all objects in the order of their keys.

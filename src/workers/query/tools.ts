@@ -17,13 +17,14 @@ import type { KnownPlans } from './plans.ts';
 /** Opened objects that a worker keeps for later scans: footers and dictionaries, no rows. */
 const readersMax = 256;
 
-/** A reader that holds such a part of what all may hold gives way as soon as another one is open. */
+/** A reader that holds more than this share of the budget gives way as soon as another one is open. */
 const largeShare = 0.5;
 /**
  * The last readers used. What they hold is of the columns' budget, and their columns go with them.
  *
- * Invariant: a reader that the last scan to begin has used does not give way to a new one, which then is not kept. (Were
- * it always the oldest, a scan of more objects than there is room for would find none of them again.)
+ * Invariant: readers of the latest scan do not give way to a new one, which then is not kept, unless they hold more than
+ * `largeShare` of the budget. (Were it always the oldest, a scan of more objects than there is room for would find none of
+ * them again.)
  */
 export class ReaderList implements ReaderCache {
   readonly columns: ColumnCache;
@@ -74,8 +75,8 @@ export class ReaderList implements ReaderCache {
     this.charged = held;
   }
   /**
-   * Those that leave little room for others and of which the next is open already; then those of earlier scans, the
-   * oldest first; then those of the last one, the newest first.
+   * In the order in which they give way: large ones but for the newest; then those of earlier scans, the oldest first;
+   * then those of the latest scan, the newest first.
    */
   private *victims(): Generator<readonly [string, ObjectReader]> {
     const [...known] = this.readers;

@@ -1,5 +1,5 @@
 /**
- * Part `times`: texts and numbers of all centuries and sizes, through every door that makes times of them: `?time=` of
+ * Part `times`: texts and numbers of all centuries and sizes, through every conversion to a time: `?time=` of
  * JSON and CSV, bulk, HEC, OTLP, Loki, syslog. What 64 bits of nanoseconds hold is that time, to the nanosecond; all else
  * stays as it came, or is refused. The model counts in whole numbers of any size.
  */

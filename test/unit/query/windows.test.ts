@@ -42,10 +42,10 @@ const refused = (table: Readonly<Record<string, readonly string[]>>): void => {
 describe('places', () => {
   refused({
     'select id from t where row_number() over (order by id) = 1': [
-      'window function "row_number" cannot be called in WHERE @24+31 (write qualify ... behind the other clauses, or where ... around a subquery)',
+      'window function "row_number" cannot be called in WHERE @24+31 (write qualify ... after the other clauses, or where ... around a subquery)',
     ],
     'select id, count(*) from t group by id having rank() over (order by id) = 1': [
-      'window function "rank" cannot be called in HAVING @47+25 (write qualify ... behind the other clauses, or where ... around a subquery)',
+      'window function "rank" cannot be called in HAVING @47+25 (write qualify ... after the other clauses, or where ... around a subquery)',
     ],
     'select id from t group by rank() over (order by id)': [
       'window function "rank" cannot be called in GROUP BY @27+25',

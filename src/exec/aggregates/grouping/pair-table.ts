@@ -25,7 +25,7 @@ const codeMask = (1 << kindShift) - 1;
 /** Of each code: its words, and its kind. */
 const wordBytes = 2 * Uint32Array.BYTES_PER_ELEMENT + 1;
 /** What tables of values are, in refusals. */
-export const what = 'values that are told apart';
+export const what = 'distinct values';
 interface PairWords {
   readonly first: Uint32Array;
   readonly second: Uint32Array;

@@ -105,8 +105,8 @@ class Texts {
   }
   private made(bytes: number): Uint8Array {
     if (this.chunks.length >= chunksMax)
-      throw new LakeError('query-memory', { operator: 'texts that are told apart', limit: chunksMax * chunkBytes });
-    charge(bytes, 'texts that are told apart');
+      throw new LakeError('query-memory', { operator: 'distinct strings', limit: chunksMax * chunkBytes });
+    charge(bytes, 'distinct strings');
     this.held += bytes;
     return new Uint8Array(bytes);
   }
@@ -123,7 +123,7 @@ class Texts {
     const offsets = new Uint32Array(codes.length + 1);
     for (let i = 0; i < codes.length; i++) offsets[i + 1] = offsets[i] + places[2 * codes[i] + 1];
     const size = offsets[codes.length];
-    charge(size, 'texts that are told apart');
+    charge(size, 'distinct strings');
     const bytes = new Uint8Array(size);
     const words = viewOf(bytes);
     for (let i = 0; i < codes.length; i++) {

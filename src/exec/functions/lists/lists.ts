@@ -316,14 +316,14 @@ const listError = (name: string): readonly [string, string] => [
 export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'list_concat(a, ...)',
-    'The elements of lists behind one another; a null counts as an empty list.',
+    'The elements of lists, one list after the other; a null counts as an empty list.',
     byRow('list_concat', ['list?'], 'value', joined),
     [['list_concat([1],[2,3])', '[1,2,3]'], ['values list_concat([1],null)', '[1]'], listError('list_concat')],
     { also: ['list_cat', 'array_concat', 'array_cat'] },
   ),
   ...rowsOf(
     'list_append(a, v)',
-    'A list with a value behind its elements.',
+    'A list with a value appended.',
     byRow('list_append', ['list?', 'value?'], 'value', (list, v) => {
       const { values, element } = list ?? nothing;
       return listOf([...values, v ?? nullValue], element);

@@ -120,7 +120,7 @@ export const paths: readonly FunctionRow[] = [
   ...pathRow('parse_dirpath', 'A path without its last part.', directory, ['parse_dirpath("a/b/c.txt")', '"a/b"']),
   ...rowsOf(
     'path_join(path, ...)',
-    'Paths one behind the other, as short as they can be written.',
+    'Paths joined, as short as they can be written.',
     byRow('path_join', ['string'], 'string', joinedPath),
     [
       ['path_join("a/","./b","../c")', '"a/c"'],

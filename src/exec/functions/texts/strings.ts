@@ -245,7 +245,7 @@ export const strings: readonly FunctionRow[] = [
   {
     name: 'concat',
     signature: 'concat(s, ...)',
-    text: 'The strings behind one another; null if any is null.',
+    text: 'The strings joined; null if any is null.',
     argumentsMin: 1,
     argumentsMax: Infinity,
     examples: [
