@@ -244,7 +244,7 @@ describe('a replica', () => {
     await until(() => expect(server.objects.has('/lakes/a/log/0000000000000009')).toBe(false));
     proxy.faultOf = faultOf;
     await until(() =>
-      expect(follower.figures().ended).toContain(', and the log there begins behind it: start it again'),
+      expect(follower.figures().ended).toContain(', and the bucket has no longer the segments after it: restart it'),
     );
     expect(await keysAt(lake, 'p', 'main')).toEqual(['1']);
     await lake.close();

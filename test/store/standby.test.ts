@@ -201,9 +201,9 @@ describe('a second start', () => {
     await newPool(one.lake);
     const folder = await temporaryDirectory();
     const held = await messageOf(openStored(folder, proxy.endpoint, { takesOver: false }));
-    expect(held).toMatch(/^store s3:\/\/lakes\/a: host1:9867 \(writer \w+\) is its writer, and alive: /);
+    expect(held).toMatch(/^store s3:\/\/lakes\/a: it has an active writer, host1:9867 \(writer \w+\): stop that, /);
     expect(held).toContain(
-      ' is its writer, and alive: stop it, start this one as its standby (-standby), or take over at once (-store.takeover)',
+      ': stop that, start this service as its standby (-standby), or take over at once (-store.takeover)',
     );
     expect(existsSync(join(folder, 'log'))).toBe(false);
     await load(one.lake, 1);
