@@ -5,8 +5,8 @@ import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
 import { utf8Parameter } from '../../config/utf8.ts';
 import { LakeError } from '../../errors.ts';
 import { type FormatName, isFormatName } from '../../formats/formats.ts';
-import { reasonOf } from '../no-answer.ts';
-import { addressIn, poolAndBranch, serviceOf, shownService } from './address.ts';
+import { noAnswerText } from '../no-answer.ts';
+import { addressIn, poolAndBranch, serviceOf } from './address.ts';
 
 /** Where to load, and what goes with each load. */
 export interface Target {
@@ -102,6 +102,6 @@ const parsed = (text: string): unknown => {
     return {};
   }
 };
-/** What is said of a service that `fetch` had no answer from. */
+/** The fault of a service that `fetch` had no answer from. */
 export const noAnswer = (service: URL, cause: unknown): NoAnswer =>
-  new NoAnswer(`${shownService(service)}: no service answers there (${reasonOf(cause)})`, { cause });
+  new NoAnswer(noAnswerText(service, cause), { cause });

@@ -1,7 +1,7 @@
 /** A running service as a shell's lake: queries over HTTP, answers in BSUP. */
 import { openReader } from '../../formats/formats.ts';
 import { type Asked, ShellFault, type ShellLake, faultsOf } from './lake.ts';
-import { reasonOf } from '../no-answer.ts';
+import { noAnswerText, reasonOf } from '../no-answer.ts';
 import { addressIn, serviceOf, shownService } from '../load/address.ts';
 import { warningsOf } from '../warnings.ts';
 import type { Vector } from '../../vectors/vector.ts';
@@ -35,7 +35,7 @@ const ask = (
 ): Promise<Response> =>
   fetch(addressIn(base, path), { ...init, headers: { ...headers, ...init.headers } }).catch((cause: unknown) => {
     if (init.signal?.aborted) throw cause;
-    throw new ShellFault(`${shownService(base)}: no service answers there (${reasonOf(cause)})`, [], { cause });
+    throw new ShellFault(noAnswerText(base, cause), [], { cause });
   });
 async function* run(service: Remote, query: string, { head, signal, warn }: Asked): AsyncGenerator<Vector> {
   const response = await ask(service, '/query', {
