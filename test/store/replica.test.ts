@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { Lake, LakeEvent } from '../../src/lake/lake.types.ts';
 import { fileObject, inlineObject, keysAt, newPool, openTestLake, temporaryDirectory } from '../unit/lake/support.ts';
-import { openReplica, openStored, startStore } from './support.ts';
+import { keyAfterFence, openReplica, openStored, startStore } from './support.ts';
 
 const until = (look: () => unknown): Promise<unknown> => vi.waitFor(look, { timeout: 60_000, interval: 20 });
 const load = (lake: Lake, n: number, pool = 'p') => lake.pool(pool).load('main', [inlineObject(n)]);
@@ -162,7 +162,7 @@ describe('a replica', () => {
       await load(writer, n);
       wanted.push(String(n));
     }
-    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000006')).toBe(false));
+    await until(() => expect(server.objects.has(`/lakes/a/${keyAfterFence(2)}`)).toBe(false));
     const third = await openReplica(folder, proxy.endpoint);
     await level(writer, third.lake);
     expect((await keysAt(third.lake, 'p', 'main')).toSorted((a, b) => Number(a) - Number(b))).toEqual(wanted);
@@ -241,7 +241,7 @@ describe('a replica', () => {
     const { faultOf } = proxy;
     proxy.faultOf = () => 'reset';
     for (let n = 2; n <= 60; n++) await load(writer, n);
-    await until(() => expect(server.objects.has('/lakes/a/log/0000000000000009')).toBe(false));
+    await until(() => expect(server.objects.has(`/lakes/a/${keyAfterFence(5)}`)).toBe(false));
     proxy.faultOf = faultOf;
     await until(() =>
       expect(follower.figures().ended).toContain(', and the bucket has no longer the segments after it: restart it'),

@@ -6,11 +6,18 @@ import { openLakeObjects } from '../../src/lake/objects/fetched.ts';
 import type { ObjectStore } from '../../src/lake/objects/objects.ts';
 import { openLakeStore, type StoreOptions } from '../../src/lake/store/copy.ts';
 import { type FollowOptions, openFollower } from '../../src/lake/store/follow.ts';
+import { fenceSkips } from '../../src/lake/store/open-bucket.ts';
+import { segmentKey } from '../../src/lake/store/segments.ts';
 import type { LakeFollower } from '../../src/lake/store/store.types.ts';
 import { openBucket, type S3Options } from '../../src/store/s3.ts';
 import type { Bucket } from '../../src/store/bucket.ts';
 import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
 import { type FaultProxy, startFaultProxy } from '../support/store/fault-proxy.ts';
+
+/** The number of the n-th segment (from 1) behind the fence of a bucket's first writer, which is segment 1. */
+export const numberAfterFence = (n: number): number => fenceSkips + 1 + n;
+/** Its key. */
+export const keyAfterFence = (n: number): string => segmentKey(numberAfterFence(n));
 
 export const addressAt = (endpoint: string, prefix = 'a/'): S3Options => ({
   bucket: 'lakes',
