@@ -7,14 +7,8 @@ import { join, resolve as resolvePath } from 'node:path';
 import { ConfigError } from '../config/options.ts';
 import type { QueryOptions } from '../config/tables.ts';
 import { LakeError } from '../errors.ts';
-import {
-  type FormatName,
-  type WriteOptions,
-  type Writer,
-  createWriter,
-  formatTable,
-  isFormatName,
-} from '../formats/formats.ts';
+import { endingOf, isBinaryFormat } from '../format-names.ts';
+import { type FormatName, type WriteOptions, type Writer, createWriter, isFormatName } from '../formats/formats.ts';
 import { Uint32List } from '../vectors/lists.ts';
 import type { RecordType, Type } from '../vectors/type.ts';
 import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
@@ -40,12 +34,11 @@ export const outputOf = (options: QueryOptions, io: CommandIo, turn: Turn = (wor
     return new SplitOutput({ format, layout, folder: resolvePath(io.cwd, folder), prefix: file, sizeMin });
   if (sizeMin > 0) throw new ConfigError('-splitsize needs -split');
   if (file !== '') return single(createWriter(format, layout), new OutputFile(resolvePath(io.cwd, file)), turn);
-  if (io.stdoutIsTerminal && binary.has(format) && !options.values['B']) {
+  if (io.stdoutIsTerminal && isBinaryFormat(format) && !options.values['B']) {
     throw new Error(`${format} is binary: it goes to a terminal only with -B (or use -s for SUP, -o for a file)`);
   }
   return single(createWriter(format, layout), { write: io.write, close: () => undefined }, turn);
 };
-const binary: ReadonlySet<FormatName> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
 export const formatOf = (options: QueryOptions, io: CommandIo): FormatName => {
   const { j, J, s, S } = options.values;
@@ -190,7 +183,7 @@ class SplitOutput implements Output {
 
   private name(type?: Type, values?: Vector): string {
     const { format, prefix } = this.options;
-    const ending = format === 'zeek' ? '.log' : (formatTable[format].endings[0] ?? `.${format}`);
+    const ending = endingOf(format);
     const path = prefix === '' && type?.kind === 'record' && values ? pathField(type, values) : undefined;
     const base = path ?? (prefix === '' ? String(this.count) : `${prefix}-${this.count}`);
     this.count++;

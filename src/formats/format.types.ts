@@ -239,7 +239,6 @@ export interface Writer {
 /** A row of the table. Without a reader the format is only written. */
 export interface Format extends FormatFacts {
   readonly name: FormatName;
-  /** Bodies of its media types are read as those of another format. */
   readonly readAs?: FormatName;
   /** Holds records alone. */
   readonly recordsOnly?: boolean;

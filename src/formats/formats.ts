@@ -136,7 +136,6 @@ const formats = {
   },
   ndjson: {
     ...named('ndjson'),
-    readAs: 'json',
     writer: (options) => createJsonWriter({ ...options, pretty: 0, httpArray: false }),
   },
   parquet: {

@@ -37,8 +37,6 @@ const typeCharactersMax = 65_536;
 const fieldsMax = 1000;
 /** What ends the reading of a part, not the preview. */
 const partFaults: ReadonlySet<string> = new Set(['format-broken', 'format-limit', 'format-too-large', 'not-utf8']);
-/** Formats whose last row does not show that it was cut. */
-const lineFormats: ReadonlySet<FormatName> = new Set<FormatName>(['csv', 'tsv', 'line', 'zeek']);
 /** So much of the beginning is compared with a format that was said. */
 const headBytesMax = 1 << 20;
 
@@ -82,7 +80,7 @@ export const preview = async (
   const sample = new Sample();
   let fault: string | undefined;
   try {
-    const isByLine = isCut && detection !== undefined && lineFormats.has(detection.format);
+    const isByLine = isCut && detection !== undefined && formatTable[detection.format].isRowALine === true;
     for await (const batch of isByLine ? withoutLast(rows) : rows) if (sample.add(batch)) break;
   } catch (problem) {
     if (!isCut || !(problem instanceof LakeError) || !partFaults.has(problem.code)) throw problem;

@@ -4,7 +4,7 @@
  */
 import type { FastifyReply } from 'fastify';
 import type { Id } from '../lake/lake.types.ts';
-import type { FormatName } from '../formats/formats.ts';
+import { type FormatName, isBinaryFormat } from '../format-names.ts';
 import { zeroId } from '../lake/ksuid.ts';
 import { noteCommit } from './access/audit.ts';
 import { formOf, type ResponseFormat } from './bodies/negotiate.ts';
@@ -12,8 +12,6 @@ import { commitValue } from './bodies/records.ts';
 import type { LoadFaults } from './bodies/load.types.ts';
 import { sendBytes, valueBytes } from './reply.ts';
 
-/** Formats that spell an id as its hexadecimal digits. */
-const textFormats: ReadonlySet<FormatName> = new Set<FormatName>(['json', 'ndjson', 'sup']);
 type Templates = Map<FormatName, { readonly bytes: Buffer; readonly at: number }>;
 const loadTemplates: Templates = new Map();
 const otherTemplates: Templates = new Map();
@@ -45,7 +43,7 @@ export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseForma
 const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array => {
   const { format } = response;
   const { warnings, hint, faults } = told ?? {};
-  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || !textFormats.has(format))
+  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || isBinaryFormat(format))
     return valueBytes(commitValue(commit, warnings, { hint, faults }), format, formOf(response));
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);

@@ -13,7 +13,7 @@ import { createActor, type Actor } from 'xstate';
 import { subscriberMachine } from '../../machines/subscriber.machine.ts';
 import type { EventKind, Lake, LakeEvent } from '../lake/lake.types.ts';
 import { LakeError } from '../errors.ts';
-import type { FormatName } from '../formats/formats.ts';
+import { type FormatName, isBinaryFormat } from '../format-names.ts';
 import { eventValue } from './bodies/records.ts';
 import { valueBytes } from './reply.ts';
 
@@ -73,7 +73,6 @@ const superdbNames = {
   'view-update': 'view-update',
   'view-delete': 'view-delete',
 } as const satisfies Record<EventKind, string>;
-const binary: ReadonlySet<string> = new Set(['arrows', 'bsup', 'csup', 'parquet']);
 
 interface Subscriber {
   readonly actor: Actor<typeof subscriberMachine>;
@@ -295,7 +294,7 @@ export const eventBytes = (
       `event: ${names === 'superdb' ? superdbNames[event.kind] : event.kind}\ndata: ${quick}\nid: ${event.id}\n\n`,
     );
   const bytes = valueBytes(eventValue(event), format);
-  const text = binary.has(format)
+  const text = isBinaryFormat(format)
     ? Buffer.from(bytes).toString('base64')
     : Buffer.from(bytes)
         .toString('utf8')

@@ -1,13 +1,15 @@
 /** Pieces of a text file that can be loaded by themselves: whole lines, with the header that the format needs. */
 import type { FileHandle } from 'node:fs/promises';
 import { LakeError } from '../../errors.ts';
-import { type FormatName, openReader } from '../../formats/formats.ts';
+import { type FormatName, formatNames, formatTable, openReader } from '../../formats/formats.ts';
 import { read } from './marks.ts';
 
-/** Formats whose lines can be read without those before them, but for a header. */
-export const followed = ['csv', 'json', 'jsup', 'line', 'ndjson', 'sup', 'tsv', 'zeek'] as const satisfies FormatName[];
-type Followed = (typeof followed)[number];
-export const isFollowed = (format: FormatName): format is Followed => (followed as readonly string[]).includes(format);
+/** Formats whose lines can be read without those before them, but for a header: those of text that are read. */
+const followed: readonly FormatName[] = formatNames.filter((name) => {
+  const { isBinary, reader, readAs } = formatTable[name];
+  return !isBinary && (reader ?? readAs) !== undefined;
+});
+export const isFollowed = (format: FormatName): boolean => followed.includes(format);
 
 /** The format of what is in no format that is known by its name: JSON or Zeek if all of it reads so, else lines. */
 export const formatOfLines = async (bytes: Uint8Array): Promise<FormatName> => {
@@ -80,14 +82,13 @@ export const headerOf = async (
   format: FormatName,
   limits: BatchLimits,
 ): Promise<Buffer> => {
-  if (before === 0 || !hasHeader.has(format)) return Buffer.alloc(0);
+  if (before === 0 || !formatTable[format].hasHeader) return Buffer.alloc(0);
   const bytes = await read(file, 0, Math.min(before, limits.lineBytes));
   if (format !== 'zeek') return bytes.subarray(0, format === 'csv' ? firstRecord(bytes) : bytes.indexOf(0x0a) + 1);
   let end = 0;
   while (bytes[end] === 0x23) end = bytes.indexOf(0x0a, end) + 1;
   return bytes.subarray(0, end);
 };
-const hasHeader: ReadonlySet<FormatName> = new Set(['csv', 'tsv', 'zeek']);
 const firstRecord = (bytes: Uint8Array): number => {
   for (let end = bytes.indexOf(0x0a) + 1; end > 0; end = bytes.indexOf(0x0a, end) + 1) {
     const found = recordsEnd(bytes.subarray(0, end));

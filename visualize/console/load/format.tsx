@@ -1,31 +1,15 @@
 /** How files are read when they are loaded: their format, and what of it the service cannot find out. */
-import type { LoadOptions } from '../../../src/client/client.ts';
+import { formatOfName, requestFormats, titleOf } from '../../../src/format-names.ts';
 import { Field } from '../parts.tsx';
-import { namedFormat } from './item.ts';
 import type { LoadPlan } from './plan.ts';
 
-/** What they are called here, in the order of the choice. */
-const formatTexts = {
-  json: 'JSON, NDJSON',
-  csv: 'CSV',
-  tsv: 'TSV',
-  sup: 'SUP',
-  jsup: 'JSUP',
-  bsup: 'BSUP',
-  csup: 'CSUP',
-  parquet: 'Parquet',
-  arrows: 'Arrow IPC stream',
-  zeek: 'Zeek',
-  line: 'Lines of text',
-} as const satisfies Record<NonNullable<LoadOptions['format']>, string>;
-const formats = Object.entries(formatTexts);
+const formats = requestFormats.map((name) => [name, titleOf(name)] as const);
 /** Where none is chosen: what the line for a shell says then, in words. */
 const unchosen = (plan: LoadPlan): string => {
-  const named = new Set(plan.items.value.map(({ file }) => namedFormat(file.name)));
+  const named = new Set(plan.items.value.map(({ file }) => formatOfName(file.name)));
   if (named.size > 1) return 'By their names, else found out';
   const [one] = named;
-  const text = formats.find(([id]) => id === one)?.[1];
-  return text === undefined ? 'Found out by the service' : `${text}, by the name`;
+  return one === undefined ? 'Found out by the service' : `${titleOf(one)}, by the name`;
 };
 
 const errorRules = [

@@ -1,6 +1,7 @@
 /** One file on its way into a branch, and the same request as a line for curl. */
 import type { LookOptions, PoolInfo } from '../../../src/client/client.ts';
 import { mediaTypes } from '../../../src/client/query.ts';
+import { formatOfName, type RequestFormatName } from '../../../src/format-names.ts';
 import { curlName, curlOf } from '../action.ts';
 import { shellWord } from '../curl.ts';
 import { keysOf, layoutOf, type Order } from '../pool/dialogs.tsx';
@@ -47,7 +48,7 @@ export interface LoadOptions {
 export const isCsv = (format: string, name: string): boolean =>
   format === 'csv' || (format === '' && /\.csv(\.gz)?$/i.test(name));
 const mediaTypeFor = (format: string, isSplit: boolean, name: string): string => {
-  const named = format === '' ? namedFormat(name) : (format as NamedFormat);
+  const named = format === '' ? formatOfName(name) : (format as RequestFormatName);
   return named !== undefined ? mediaTypes[named] : isSplit ? mediaTypes.json : '';
 };
 
@@ -67,7 +68,7 @@ export const lookOf = (
   reading: Pick<LoadOptions, 'format' | 'csv' | 'refusesBytes' | 'errors' | 'asElements'>,
 ): LookOptions => {
   const split = (facts?.isArray ?? false) && reading.asElements;
-  const format = reading.format === '' ? (namedFormat(file.name) ?? (split ? 'json' : undefined)) : reading.format;
+  const format = reading.format === '' ? (formatOfName(file.name) ?? (split ? 'json' : undefined)) : reading.format;
   const { errors: _, ...parameters } = parametersOf(reading, file.name);
   return {
     ...(format !== undefined && { format: format as NonNullable<LookOptions['format']> }),
@@ -189,13 +190,4 @@ export const loadLine = (
   return pool
     ? load
     : `${curlOf({ method: 'POST', path: ['pool'], json: { name: name || 'POOL', layout: layoutOf(keysOf(key), order) } })} && ${load}`;
-};
-
-type NamedFormat = keyof typeof mediaTypes;
-/** By the name's ending where content can be taken for something else; undefined: the service finds out. */
-export const namedFormat = (name: string): NamedFormat | undefined => {
-  const ending = /\.(csv|tsv|json|ndjson|jsonl|parquet|sup|bsup|csup|jsup|zeek)(\.gz)?$/i
-    .exec(name)?.[1]
-    ?.toLowerCase();
-  return ending === 'ndjson' || ending === 'jsonl' ? 'json' : (ending as NamedFormat | undefined);
 };

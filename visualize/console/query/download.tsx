@@ -5,37 +5,15 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { newId } from '../load/upload.ts';
 import { menuKeys } from './menu-keys.ts';
-import type { Format, Lake } from '../../../src/client/client.ts';
+import type { Lake } from '../../../src/client/client.ts';
+import {
+  endingOf,
+  formatFacts,
+  hasOneType,
+  responseFormats,
+  type ResponseFormatName,
+} from '../../../src/format-names.ts';
 import { bytes, faultText, visibleName } from '../text.ts';
-
-/** `oneType`: it holds rows of one type alone. */
-interface FormatText {
-  readonly name: string;
-  readonly ending: string;
-  readonly oneType?: true;
-}
-interface FormatChoice extends FormatText {
-  readonly format: Format;
-}
-/** In the order of the menu. */
-const formatTexts: Readonly<Record<Format, FormatText>> = {
-  json: { name: 'JSON', ending: 'json' },
-  ndjson: { name: 'NDJSON', ending: 'ndjson' },
-  csv: { name: 'CSV', ending: 'csv', oneType: true },
-  tsv: { name: 'TSV', ending: 'tsv', oneType: true },
-  parquet: { name: 'Parquet', ending: 'parquet', oneType: true },
-  arrows: { name: 'Arrow stream', ending: 'arrows', oneType: true },
-  sup: { name: 'SUP', ending: 'sup' },
-  jsup: { name: 'JSUP', ending: 'jsup' },
-  bsup: { name: 'BSUP', ending: 'bsup' },
-  csup: { name: 'CSUP', ending: 'csup' },
-  line: { name: 'Lines', ending: 'txt' },
-  zeek: { name: 'Zeek', ending: 'log' },
-};
-const formats: readonly FormatChoice[] = (Object.keys(formatTexts) as Format[]).map((format) => ({
-  format,
-  ...formatTexts[format],
-}));
 
 type State =
   | { readonly kind: 'idle' }
@@ -46,7 +24,8 @@ type State =
 const download = signal<State>({ kind: 'idle' });
 const revokeMs = 60_000;
 
-const start = async (client: Lake, text: string, { format, name, ending }: FormatChoice): Promise<void> => {
+const start = async (client: Lake, text: string, format: ResponseFormatName): Promise<void> => {
+  const name = formatFacts[format].title;
   const stop = new AbortController();
   const requestId = newId();
   download.value = { kind: 'busy', name, bytes: 0, stop };
@@ -70,7 +49,7 @@ const start = async (client: Lake, text: string, { format, name, ending }: Forma
     const link = document.createElement('a');
     const url = URL.createObjectURL(blob);
     link.href = url;
-    link.download = `query.${ending}`;
+    link.download = `query${endingOf(format)}`;
     link.click();
     setTimeout(() => {
       URL.revokeObjectURL(url);
@@ -116,21 +95,21 @@ export const DownloadMenu = ({
   }, []);
   return (
     <div class="menu drop-down" ref={place} role="menu" aria-label="Download as" onKeyDown={menuKeys(onClose)}>
-      {formats.map((each) => (
+      {responseFormats.map((each) => (
         <button
-          key={each.format}
+          key={each}
           type="button"
           role="menuitem"
           tabIndex={-1}
           onClick={() => {
             onClose();
-            void start(client, fused && each.oneType ? `${text}\n| fuse` : text, each);
+            void start(client, fused && hasOneType(each) ? `${text}\n| fuse` : text, each);
           }}
         >
-          <span>{each.name}</span>
+          <span>{formatFacts[each].title}</span>
           <span class="soft">
-            .{each.ending}
-            {fused && each.oneType ? ' · fused' : ''}
+            {endingOf(each)}
+            {fused && hasOneType(each) ? ' · fused' : ''}
           </span>
         </button>
       ))}

@@ -4,7 +4,7 @@ import type { BranchInfo, PartOfTransaction, PoolInfo } from '../../../src/clien
 import { shellWord } from '../curl.ts';
 import { branches, pools } from '../lake.ts';
 import { arrayElements, lookInto } from '../load/file-text.ts';
-import { namedFormat } from '../load/item.ts';
+import { formatOfName } from '../../../src/format-names.ts';
 import { newId } from '../load/upload.ts';
 import { base, client, may } from '../session.ts';
 import { counted, faultText, visible } from '../text.ts';
@@ -98,7 +98,7 @@ export class TransactionPlan {
     this.update(index, { state: 'reading' });
     try {
       const { gzip, isArray } = await lookInto(file);
-      const format = namedFormat(file.name) ?? (isArray ? 'json' : undefined);
+      const format = formatOfName(file.name) ?? (isArray ? 'json' : undefined);
       const isSplit = isArray && format === 'json';
       const { id, records } = await client
         .pool(pool)
@@ -106,7 +106,7 @@ export class TransactionPlan {
         .stage(isSplit ? await arrayElements(file) : file, {
           requestId,
           signal: wanted,
-          ...(format && { format: format === 'ndjson' ? 'json' : format }),
+          ...(format && { format }),
           ...(gzip && !isSplit && { encoding: 'gzip' }),
         });
       this.update(index, { state: 'read', records });
