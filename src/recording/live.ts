@@ -2,7 +2,8 @@
  * What goes over the inspector's WebSocket, both ways. Made of the records of record.ts, cut down: ids, names and
  * counts, never what records or error texts hold. Types alone: the page reads them too.
  */
-import type { MachineName, MessageOutcome } from './record.ts';
+import type { MachineName } from '../../machines/machines.ts';
+import type { MessageOutcome } from './record.ts';
 
 /** A field of an event, a job or a context: a number, an id, a name, or how many there are of what is not sent. */
 type LiveField = number | boolean | string | null;

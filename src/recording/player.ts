@@ -4,26 +4,8 @@
  * `xstate.done.actor.*` events do.
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, createActor, initialTransition, transition } from 'xstate';
-import { lakeMachine } from '../../machines/lake.machine.ts';
-import { loadMachine } from '../../machines/load.machine.ts';
-import { poolMachine } from '../../machines/pool.machine.ts';
-import { queryMachine } from '../../machines/query.machine.ts';
-import { storeMachine } from '../../machines/store.machine.ts';
-import { subscriberMachine } from '../../machines/subscriber.machine.ts';
-import { transactionMachine } from '../../machines/transaction.machine.ts';
-import type { MachineName, MessageOutcome, RecordedEvent } from './record.ts';
+import type { MessageOutcome, RecordedEvent } from './record.ts';
 import { leavesOf } from './watch.ts';
-
-/** The charts by the names that recordings use. */
-export const machines: { readonly [Name in MachineName]: AnyStateMachine } = {
-  lake: lakeMachine,
-  store: storeMachine,
-  pool: poolMachine,
-  transaction: transactionMachine,
-  load: loadMachine,
-  query: queryMachine,
-  subscriber: subscriberMachine,
-};
 
 /** What a message did. */
 export interface Step {

@@ -1,6 +1,6 @@
 /**
  * What is known of the messages that enter the actors: the lines of a recording (NDJSON, the header first), and what
- * the inspector's live feed is made of. Plain JSON; imports nothing, so that a page can read it.
+ * the inspector's live feed is made of. Plain JSON; imports types alone, so that a page can read it.
  *
  * - `seq` counts up by one over all lines of one service run that have it; it is given when a message comes to its
  *   actor, so that a message which another one caused has the greater number. A message's line is written when its
@@ -9,14 +9,10 @@
  * - Actors are named `lake`, `store`, `pool/<pool id>`, `transaction/<n>`, `load/<n>`, `query/<n>`, `subscriber/<n>`; one that comes again under a
  *   name that was taken gets `#2` behind it.
  */
+import type { MachineName } from '../../machines/machines.ts';
 
 /** Version of the lines. */
 export const recordFormat = 2;
-
-/** The kinds of actors that are recorded. */
-export const machineNames = ['lake', 'store', 'pool', 'transaction', 'load', 'query', 'subscriber'] as const;
-/** The machine that an actor runs. */
-export type MachineName = (typeof machineNames)[number];
 
 /** An event as it entered: plain JSON. An error in it is `{message, code?}`. */
 export interface RecordedEvent {

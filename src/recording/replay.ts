@@ -4,12 +4,13 @@
  * commits, tips and events of the lake (ledger.ts). The same messages give the same (P9).
  */
 import { isDeepStrictEqual } from 'node:util';
+import { machines } from '../../machines/machines.ts';
 import { LakeError } from '../errors.ts';
 import { type LakeJob, subjectOf } from '../../machines/lake.events.ts';
 import type { PoolJob } from '../../machines/pool.events.ts';
 import { type Findings, FindingList, sameJson } from './differences.ts';
 import { type BookedEvent, bookEvent, Ledger } from './ledger.ts';
-import { MachinePlayer, machines, revived } from './player.ts';
+import { MachinePlayer, revived } from './player.ts';
 import type { PlacedLine } from './reader.ts';
 import type { ActorRecord, HeaderRecord, MessageRecord, RecordedCommit, RecordedEvent } from './record.ts';
 

@@ -14,10 +14,11 @@
  * The inspector's page reads and plays scenarios with this file: nothing here may need Node.
  */
 import { parse } from 'yaml';
+import { type MachineName, machineNames, machines } from '../../machines/machines.ts';
 import { LakeError, messageOf } from '../errors.ts';
 import { type Difference, sameData } from './differences.ts';
-import { MachinePlayer, machines, type Step } from './player.ts';
-import { type MachineName, machineNames, type RecordedEvent } from './record.ts';
+import { MachinePlayer, type Step } from './player.ts';
+import { type RecordedEvent } from './record.ts';
 import { type LakeStepWord, lakeStepWords } from './scenario-words.ts';
 
 /** A step of a machine's scenario: exactly one of `event`, `done`, `error` and `after`, then what holds behind it. */

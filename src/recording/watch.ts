@@ -11,7 +11,8 @@
  * - Listeners that need not know at once (`late`) are told of some messages together, while no other listens: theirs is
  *   not the time of those whose jobs the actors do.
  */
-import { type ActorRecord, type MachineName, type MessageRecord, type RecordedEvent, machineNames } from './record.ts';
+import { type MachineName, machineNames } from '../../machines/machines.ts';
+import { type ActorRecord, type MessageRecord, type RecordedEvent } from './record.ts';
 
 /** What is seen of an actor's snapshot. */
 export interface WatchedSnapshot {

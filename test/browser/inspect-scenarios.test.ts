@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { machineNames } from '../../src/recording/record.ts';
+import { machineNames } from '../../machines/machines.ts';
 import {
   faultsOf,
   lacksChromium,

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { machineNames } from '../../src/recording/record.ts';
+import { machineNames } from '../../machines/machines.ts';
 import { parseScenario } from '../../src/recording/scenario.ts';
 import { machineChart } from '../support/machines/chart.ts';
 import { scenarioSvg } from '../support/machines/scenario-picture.ts';

@@ -3,7 +3,7 @@
  * notices it, and what is then seen otherwise of the service that runs the changed chart; exit status 1 when one is not
  * noticed.
  */
-import { machineNames, type MachineName } from '../../src/recording/record.ts';
+import { type MachineName, machineNames } from '../../machines/machines.ts';
 import { liveMutants } from '../support/machines/live-mutants.ts';
 import { mutantText, runMutants } from '../support/machines/mutants.ts';
 

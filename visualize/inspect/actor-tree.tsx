@@ -4,7 +4,7 @@
  */
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import type { MachineName } from '../../src/recording/record.ts';
+import { machineNames } from '../../machines/machines.ts';
 import { type RowProps, VirtualList } from '../shared/virtual-list.tsx';
 import { changed, choose, chosen, model, pane } from './app.ts';
 import { tone } from './chart-view.tsx';
@@ -25,14 +25,10 @@ interface Leaf {
 }
 type Item = Branch | Leaf;
 
-/** Below the lake and its pools. */
-const groups = Object.entries({
-  store: 'Bucket',
-  transaction: 'Transactions',
-  load: 'Loads',
-  query: 'Queries',
-  subscriber: 'Subscribers',
-} satisfies Record<Exclude<MachineName, 'lake' | 'pool'>, string>);
+/** Below the lake and its pools: machines, and what their actors are called together. */
+const groups = machineNames
+  .filter((name) => name !== 'lake' && name !== 'pool')
+  .map((name) => [name, `${name[0].toUpperCase()}${name.slice(1).replace(/y$/, 'ie')}s`] as const);
 /** Ended loads and queries that are listed. */
 const endedMax = 200;
 

@@ -1,14 +1,7 @@
 /** The chosen actor's chart: active states lit, the arrow that was taken last drawn again. */
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { lakeMachine } from '../../machines/lake.machine.ts';
-import { loadMachine } from '../../machines/load.machine.ts';
-import { poolMachine } from '../../machines/pool.machine.ts';
-import { queryMachine } from '../../machines/query.machine.ts';
-import { storeMachine } from '../../machines/store.machine.ts';
-import { subscriberMachine } from '../../machines/subscriber.machine.ts';
-import { transactionMachine } from '../../machines/transaction.machine.ts';
-import type { MachineName } from '../../src/recording/record.ts';
+import { type MachineName, machines } from '../../machines/machines.ts';
 import {
   activeIds,
   type Chart,
@@ -26,15 +19,6 @@ import { changed, chartAt, chosenActor, model } from './app.ts';
 import { labelOf, stepLabel } from './model.ts';
 import { NotRun } from './scenario-view.tsx';
 
-const machines = {
-  lake: lakeMachine,
-  store: storeMachine,
-  pool: poolMachine,
-  transaction: transactionMachine,
-  load: loadMachine,
-  query: queryMachine,
-  subscriber: subscriberMachine,
-} as const satisfies Record<MachineName, unknown>;
 const charts = new Map<MachineName, Chart>();
 const chartOf = (machine: MachineName): Chart => {
   let chart = charts.get(machine);

@@ -6,8 +6,8 @@
  * - The state of an actor at a place is what its last step up to there led to, else what its first step behind it
  *   started from.
  */
+import { type MachineName, machineNames } from '../../machines/machines.ts';
 import type { LiveActor, LiveFields, LiveMessage, LiveRecord, LiveSettled } from '../../src/recording/live.ts';
-import { type MachineName, machineNames } from '../../src/recording/record.ts';
 
 /** Live steps that are kept, about. */
 export const stepsMax = 10_000;
@@ -320,7 +320,7 @@ const jobsTaken = ({ event, fields }: Step): number => (event === 'job' ? 1 : Nu
 const machines: ReadonlySet<string> = new Set(machineNames);
 /** The machine of an actor by its name; `lake` for names of no known kind. */
 const machineOf = (actor: string): MachineName => {
-  const name = /^[a-z]+/.exec(actor)?.[0] ?? '';
+  const [name = ''] = actor.split(/[/#]/, 1);
   return machines.has(name) ? (name as MachineName) : 'lake';
 };
 

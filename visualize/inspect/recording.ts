@@ -1,10 +1,10 @@
 /** Reads a recording (the NDJSON that `-record` writes) into a model. Pure. */
+import { machineNames } from '../../machines/machines.ts';
 import { EarlierRecording, earlierFormat } from '../../src/recording/earlier.ts';
 import {
   type ActorRecord,
   type HeaderRecord,
   type MessageRecord,
-  machineNames,
   recordFormat,
   type RecordLine,
 } from '../../src/recording/record.ts';

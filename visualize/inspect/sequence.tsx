@@ -1,6 +1,6 @@
 /** Who sent what to whom, up to the place that is looked at: one lifeline an actor, time runs down. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { machineNames } from '../../src/recording/record.ts';
+import { machineNames } from '../../machines/machines.ts';
 import { changed, model, show, shownSteps } from './app.ts';
 import { failedStep, labelOf, type Step, stepLabel } from './model.ts';
 import { endText, eventText } from './timeline.tsx';

@@ -8,9 +8,10 @@
  *   to that bound, and never the service's time.
  * - Contents of records never go over this wire (inspect/trim.ts).
  */
+import type { MachineName } from '../../../machines/machines.ts';
 import type { Lake } from '../../lake/lake.types.ts';
 import type { LiveActor, LiveDetail, LiveFrame, LiveHello, LiveRecord } from '../../recording/live.ts';
-import type { ActorRecord, MachineName, MessageRecord } from '../../recording/record.ts';
+import type { ActorRecord, MessageRecord } from '../../recording/record.ts';
 import type { MachineWatch, WatchedActor, WatchedSnapshot } from '../../recording/watch.ts';
 import { clipped, liveContext, liveRecord, many } from './trim.ts';
 

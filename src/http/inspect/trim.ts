@@ -3,8 +3,9 @@
  * Texts of errors and whatever else could hold a part of a record are left out; only what is known to be safe gets
  * through.
  */
+import type { MachineName } from '../../../machines/machines.ts';
 import type { LiveFields, LiveRecord, LiveSettled } from '../../recording/live.ts';
-import type { MachineName, MessageRecord, RecordedEvent } from '../../recording/record.ts';
+import type { MessageRecord, RecordedEvent } from '../../recording/record.ts';
 
 /** Most characters of a name. */
 const nameCharsMax = 200;

@@ -1,6 +1,5 @@
 /** The chart of a machine as it stands in files. */
-import { machines } from '../../../src/recording/player.ts';
-import type { MachineName } from '../../../src/recording/record.ts';
+import { type MachineName, machines } from '../../../machines/machines.ts';
 import { chartSvg, layoutChart, type MachineLike } from '../../../visualize/inspect/chart.ts';
 
 export const machineChart = (name: MachineName): string =>

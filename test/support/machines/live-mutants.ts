@@ -5,6 +5,7 @@
  * lists, never the chart itself.
  */
 import type { AnyStateMachine } from 'xstate';
+import type { MachineName } from '../../../machines/machines.ts';
 import { lakeMachine } from '../../../machines/lake.machine.ts';
 import { loadMachine } from '../../../machines/load.machine.ts';
 import { poolMachine } from '../../../machines/pool.machine.ts';
@@ -12,7 +13,6 @@ import { queryMachine } from '../../../machines/query.machine.ts';
 import { storeMachine } from '../../../machines/store.machine.ts';
 import { subscriberMachine } from '../../../machines/subscriber.machine.ts';
 import { transactionMachine } from '../../../machines/transaction.machine.ts';
-import type { MachineName } from '../../../src/recording/record.ts';
 import { runCharts } from '../../../src/workers/watches.ts';
 import { seenOfFeed } from './live-feed.ts';
 import { seenOfLake, transactionParts } from './live-lake.ts';

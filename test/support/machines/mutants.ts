@@ -1,7 +1,6 @@
 /** Every transition deleted and every guard negated in turn, and for each of them the scenario that notices. */
 import type { AnyStateMachine } from 'xstate';
-import { machines } from '../../../src/recording/player.ts';
-import { machineNames, type MachineName } from '../../../src/recording/record.ts';
+import { type MachineName, machineNames, machines } from '../../../machines/machines.ts';
 import { playScenario } from '../../../src/recording/scenario.ts';
 import { partsOf, withGuardNegated, withoutTransition } from './parts.ts';
 import { machineScenarios } from './scenario-player.ts';

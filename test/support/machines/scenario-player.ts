@@ -2,9 +2,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { MachineName } from '../../../machines/machines.ts';
 import { leavesOf } from '../../../src/recording/watch.ts';
 import { type MachineScenario, parseScenario } from '../../../src/recording/scenario.ts';
-import type { MachineName } from '../../../src/recording/record.ts';
 
 export const scenarioFolder = fileURLToPath(new URL('../../scenarios', import.meta.url));
 

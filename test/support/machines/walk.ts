@@ -4,8 +4,8 @@
  */
 import { type AnyMachineSnapshot, type AnyStateMachine, transition } from 'xstate';
 import { getAdjacencyMap } from 'xstate/graph';
-import { machines } from '../../../src/recording/player.ts';
-import type { MachineName, RecordedEvent } from '../../../src/recording/record.ts';
+import { type MachineName, machines } from '../../../machines/machines.ts';
+import type { RecordedEvent } from '../../../src/recording/record.ts';
 import { reached, withReports } from './parts.ts';
 import { emittedBy, stateName } from './scenario-player.ts';
 

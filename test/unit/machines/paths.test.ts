@@ -5,9 +5,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { type MachineName, machineNames, machines } from '../../../machines/machines.ts';
 import type { JobOutcome } from '../../../machines/pool.events.ts';
-import { machines } from '../../../src/recording/player.ts';
-import { machineNames, type MachineName } from '../../../src/recording/record.ts';
 import { playScenario } from '../../../src/recording/scenario.ts';
 import { MachinePlayer } from '../../../src/recording/player.ts';
 import { partsOf, reached, withReports } from '../../support/machines/parts.ts';

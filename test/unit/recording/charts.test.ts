@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { machineNames } from '../../../src/recording/record.ts';
+import { machineNames } from '../../../machines/machines.ts';
 import { parseScenario } from '../../../src/recording/scenario.ts';
 import { machineChart } from '../../support/machines/chart.ts';
 import { scenarioSvg } from '../../support/machines/scenario-picture.ts';
