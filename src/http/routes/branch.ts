@@ -14,7 +14,89 @@ import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from 
 import { matchesTag } from '../bodies/tags.ts';
 import { type Answer, type Link, type Route, route } from '../route.ts';
 import { changeErrors, queryRunErrors, rewriteErrors, rowErrors, tipErrors } from '../route-errors.ts';
-import { CommitResult, Compaction, Deletion, Preview, Reset, Update } from '../schemas.ts';
+import { CommitResult, ShownId, array, nullable, count, idText, objectId } from '../schemas.ts';
+
+/** The answer to a write with `dryrun`. */
+const Preview = Type.Object(
+  {
+    tip: ShownId,
+    adds: array(ShownId),
+    removes: array(ShownId),
+    records_added: Type.Integer(),
+    records_removed: Type.Integer(),
+    records: Type.Integer({ description: 'By how many the branch would change.' }),
+    conflicts: array(ShownId),
+    error: nullable(Type.String({ description: 'Why the write would be refused.' })),
+    record_conflicts: Type.Optional(
+      Type.Object(
+        {
+          count: count('Records in conflict.'),
+          offset: count('How many of them are before the first one that is returned.'),
+          conflicts: array(
+            Type.Object({
+              key: Type.Object({}, { additionalProperties: true, description: 'The fields of the identity.' }),
+              base: Type.Unknown({
+                description: 'The record in the common base; null if there was none, a list if there were several.',
+              }),
+              ours: Type.Unknown({ description: 'The same on the branch.' }),
+              theirs: Type.Unknown({ description: 'The same on the other side.' }),
+            }),
+          ),
+        },
+        { description: 'Where the merge goes by records.' },
+      ),
+    ),
+  },
+  { $id: 'Preview', description: 'What a write would do.' },
+);
+/** The body of `PUT /pool/:pool/branch/:branch`. */
+const Reset = Type.Object(
+  { commit: idText },
+  { $id: 'Reset', description: 'Where a branch is to be; the zero id empties it.' },
+);
+/** The body of `POST /pool/:pool/branch/:branch/delete`. */
+const Deletion = Type.Object(
+  {
+    object_ids: Type.Optional(nullable(array(objectId))),
+    where: Type.Optional(
+      Type.String({ format: 'superql-filter', description: 'A filter expression: what it selects is deleted.' }),
+    ),
+  },
+  {
+    $id: 'Deletion',
+    description: 'Either `object_ids` or `where`.',
+    oneOf: [
+      {
+        required: ['object_ids'],
+        properties: { object_ids: { type: 'array', items: {}, minItems: 1 }, where: { const: '' } },
+      },
+      {
+        required: ['where'],
+        properties: {
+          where: { minLength: 1 },
+          object_ids: { anyOf: [{ type: 'null' }, { type: 'array', items: {}, maxItems: 0 }] },
+        },
+      },
+    ],
+  },
+);
+/** The body of `POST /pool/:pool/branch/:branch/update`. */
+const Update = Type.Object(
+  {
+    where: Type.String({
+      minLength: 1,
+      format: 'superql-filter',
+      description: 'A filter expression: what it selects is changed; `true` selects every row.',
+    }),
+    put: Type.String({
+      minLength: 1,
+      description: 'Assignments as of the operator `put`; all right sides see the row as it was.',
+    }),
+  },
+  { $id: 'Update', description: 'Which rows are changed, and how.' },
+);
+/** The body of `POST /pool/:pool/branch/:branch/compact`. */
+const Compaction = Type.Object({ object_ids: Type.Array(objectId, { minItems: 2 }) }, { $id: 'Compaction' });
 
 /** What names a branch in a path. */
 export const branchParams = Type.Object({ pool: poolParameter, branch: branchParameter });

@@ -18,8 +18,29 @@ import { previewValue } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { combineErrors } from '../route-errors.ts';
-import { idPattern, Settlement } from '../schemas.ts';
+import { idPattern } from '../schemas.ts';
 import { commitHeaders, committedOrTold, dryRunParameter } from './branch.ts';
+
+/** The body of a merge, a revert or a pick. */
+const Settlement = Type.Object(
+  {
+    settle: Type.Optional(
+      Type.Array(
+        Type.Unsafe<string>(
+          Type.Object(
+            {
+              key: Type.Object({}, { additionalProperties: true, description: 'The fields of the identity.' }),
+              take: Type.Optional(Type.Enum(['ours', 'theirs', 'base'])),
+              value: Type.Optional(Type.Unknown({ description: 'The record as it is to be; null: it goes.' })),
+            },
+            { description: 'A record in conflict, and which side or value is taken.' },
+          ),
+        ),
+      ),
+    ),
+  },
+  { $id: 'Settlement', description: 'How records in conflict are settled.' },
+);
 
 /** Conflicts on a page. */
 const pageMax = 1000;

@@ -15,7 +15,40 @@ import { ingestPoolErrors } from '../ingest/pools.ts';
 import { takeBody } from '../ingest/take.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { commitErrors, dataErrors } from '../route-errors.ts';
-import { BulkAnswer, ElasticError } from '../schemas.ts';
+import { array, nullable } from '../schemas.ts';
+
+/** The answer to a bulk request of Elasticsearch's: an item by the name of its operation. */
+const BulkAnswer = Type.Object(
+  {
+    errors: Type.Boolean({ description: 'Whether any item failed.' }),
+    took: Type.Number({ description: 'Milliseconds.' }),
+    items: array(
+      Type.Record(
+        Type.String(),
+        Type.Object({
+          _index: Type.String(),
+          _id: nullable(Type.String()),
+          status: Type.Number(),
+          result: Type.Optional(Type.String()),
+          error: Type.Optional(Type.Object({ type: Type.String(), reason: Type.String() })),
+        }),
+      ),
+    ),
+  },
+  { $id: 'BulkAnswer' },
+);
+/** An error as Elasticsearch says it. */
+const ElasticError = Type.Object(
+  {
+    error: Type.Object({
+      root_cause: array(Type.Object({ type: Type.String(), reason: Type.String() })),
+      type: Type.String(),
+      reason: Type.String(),
+    }),
+    status: Type.Number(),
+  },
+  { $id: 'ElasticError' },
+);
 
 const refusing = { refuse: sendElasticError, refusal: { 'application/json': ElasticError } };
 /** The field that is a document's time. */

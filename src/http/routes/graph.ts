@@ -3,10 +3,88 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { graphCommitsMax } from '../../lake/commits/graph.ts';
 import { idListPattern, idOf } from '../bodies/parameters.ts';
-import { graphValue, sumsValue } from '../bodies/records.ts';
+import { record, idValue, idsValue, timeValue, named } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
-import { Graph, Sums } from '../schemas.ts';
+import { count, ShownId, array, Time } from '../schemas.ts';
+import type { ObjectSums, GraphPage, Id } from '../../lake/lake.types.ts';
+import { type Value, intValue, stringValue } from '../../vectors/value.ts';
+import { arrayType } from '../../vectors/type.ts';
+
+const sumsRecord = ({ objects, records, bytes }: ObjectSums): Readonly<Record<string, Value>> => ({
+  objects: intValue(objects),
+  records: intValue(records),
+  bytes: intValue(bytes),
+});
+const sumsType = record(sumsRecord({ objects: 0, records: 0, bytes: 0 })).type;
+const commitType = record({
+  id: idValue('00'.repeat(20)),
+  parents: idsValue([]),
+  author: stringValue(''),
+  date: timeValue(0n),
+  message: stringValue(''),
+  added: { type: sumsType, data: null },
+  removed: { type: sumsType, data: null },
+}).type;
+/** A page of commits, and where to go on from. */
+const graphValue = ({ commits, next }: GraphPage): Value =>
+  named(
+    'api.Graph',
+    record({
+      commits: {
+        type: arrayType(commitType),
+        data: commits.map(
+          ({ id, parents, author, dateNs, message, added, removed }) =>
+            record({
+              id: idValue(id),
+              parents: idsValue(parents),
+              author: stringValue(author),
+              date: timeValue(dateNs),
+              message: stringValue(message),
+              added: record(sumsRecord(added)),
+              removed: record(sumsRecord(removed)),
+            }).data,
+        ),
+      },
+      next: idsValue(next),
+    }),
+  );
+/** What a revision holds. */
+const sumsValue = (sums: ObjectSums & { readonly commit: Id }): Value =>
+  named('api.Sums', record({ commit: idValue(sums.commit), ...sumsRecord(sums) }));
+
+const sums = {
+  objects: count('Data objects.'),
+  records: count('Records in them.'),
+  bytes: count('Their size, encoded.'),
+};
+const GraphSums = Type.Object(sums, { $id: 'ObjectSums', description: 'Data objects in sum.' });
+/** The answer of `GET /pool/:pool/revision/:revision/sums`. */
+const Sums = Type.Object(
+  { commit: ShownId, ...sums },
+  { $id: 'RevisionSums', description: 'What a branch or commit holds.' },
+);
+/** The answer of `GET /pool/:pool/graph`: a page of commits. */
+const Graph = Type.Object(
+  {
+    commits: array(
+      Type.Object({
+        id: ShownId,
+        parents: array(ShownId, {
+          description:
+            'None of a first commit, two of a merge: the branch that it was made on, and the one that was merged.',
+        }),
+        author: Type.String(),
+        date: Time,
+        message: Type.String(),
+        added: GraphSums,
+        removed: GraphSums,
+      }),
+    ),
+    next: array(ShownId, { description: 'Where to go on from; empty at the end.' }),
+  },
+  { $id: 'Graph', description: 'Commits, the newest first.' },
+);
 
 const pool = Type.String({ description: 'id or name' });
 

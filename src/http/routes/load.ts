@@ -24,15 +24,85 @@ import {
   utf8Schema,
 } from '../bodies/parameters.ts';
 import { loadRequest, stageRequest, type WantedLoad } from '../load.ts';
-import { loadPreviewValue, stagedValue } from '../bodies/records.ts';
+import { named, record, timeValue, layoutValue } from '../bodies/records.ts';
 import { previewLoad, previewRequest } from '../preview.ts';
 import { sendValue } from '../reply.ts';
-import { CommitResult, LoadPreview, Staged } from '../schemas.ts';
+import { CommitResult, count, Time, array, nullable, layout } from '../schemas.ts';
 import { remembered } from '../known.ts';
 import { rejectsOf } from '../rejected.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { commitErrors, dataErrors, readErrors } from '../route-errors.ts';
 import { branchParams, commitHeaders, committed, here, revert } from './branch.ts';
+import type { LoadStaged, PreviewTold } from '../bodies/load.types.ts';
+import { type Value, stringValue, intValue, nullValue, boolValue } from '../../vectors/value.ts';
+import { arrayType, types } from '../../vectors/type.ts';
+
+/** A load that waits for a transaction. */
+const stagedValue = ({ id, untilMs, outcome: { records } }: LoadStaged): Value =>
+  named(
+    'api.StagedResponse',
+    record({ id: stringValue(id), records: intValue(records), until: timeValue(BigInt(untilMs) * 1_000_000n) }),
+  );
+/** What a load would come to. */
+const loadPreviewValue = ({
+  format,
+  why,
+  doubts,
+  type,
+  records,
+  isAll,
+  rows,
+  fields,
+  layout,
+  warnings,
+  fault,
+}: PreviewTold): Value =>
+  named(
+    'api.LoadPreview',
+    record({
+      format: stringValue(format),
+      why: stringValue(why),
+      doubts: textsValue(doubts),
+      type: type === undefined ? nullValue : stringValue(type),
+      records: intValue(records),
+      complete: boolValue(isAll),
+      rows: textsValue(rows),
+      fields: textsValue(fields),
+      layout: layoutValue(layout),
+      warnings: textsValue(warnings),
+      fault: fault === undefined ? nullValue : stringValue(fault),
+    }),
+  );
+const textsValue = (texts: readonly string[]): Value => ({ type: arrayType(types.string), data: [...texts] });
+
+/** The answer to a load with `stage=T`. */
+const Staged = Type.Object(
+  {
+    id: Type.String({ description: 'Names it in `load` of a transaction.' }),
+    records: count('Records of it.'),
+    until: Time,
+  },
+  { $id: 'Staged', description: 'A load that a transaction may commit, once.' },
+);
+/** What a load of a body would come to. */
+const LoadPreview = Type.Object(
+  {
+    format: Type.String({ description: 'Name of the format that it is read as.' }),
+    why: Type.String({ description: 'What says so.' }),
+    doubts: array(Type.String(), { description: 'Why that may be wrong, or the values others than meant.' }),
+    type: nullable(Type.String({ description: 'Type of the records that were read, as SUP; a long one is cut.' })),
+    records: count('Records that were read for this, 1,000 at most.'),
+    complete: Type.Boolean({ description: 'Whether they are known to be all.' }),
+    rows: array(Type.String(), { description: 'The first of them, as SUP; long ones are cut.' }),
+    fields: array(Type.String(), { description: 'Names of their fields, the first 1,000.' }),
+    layout,
+    warnings: array(Type.String()),
+    fault: nullable(
+      Type.String({ description: 'With `cut=T`: what ended the reading, which may be that the body is cut.' }),
+    ),
+  },
+  { $id: 'LoadPreview', description: 'What a load would come to. Nothing was loaded.' },
+);
 
 /** Query parameters that say how a body is read. */
 const formSchemas = {

@@ -1,25 +1,142 @@
-/** Pools: create, rename, delete, figures; and the branches that are made on them. */
+/** Pools: create, rename, delete; and the branches that are made on them. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { IcebergMapping, IcebergMode, SortOrder } from '../../lake/lake.types.ts';
+import type { IcebergMapping, IcebergMode, SortOrder, PoolConfig, BranchRecord } from '../../lake/lake.types.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import { boolParameter, boolSchema, checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
-import { branchValue, createdValue, icebergValue, identityValue, statsValue } from '../bodies/records.ts';
+import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
+import { named, record, timeValue, idValue, layoutValue, pathsType } from '../bodies/records.ts';
 import { checkIdentity } from '../identity-check.ts';
-import { escapedName } from '../iceberg/names.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
-import {
-  Branch,
-  CreatedPool,
-  IcebergTable,
-  NewBranch,
-  NewPool,
-  PoolChange,
-  PoolIdentity,
-  PoolStats,
-} from '../schemas.ts';
+import { Time, ShownId, layout, keys, idText } from '../schemas.ts';
+import { pathsFormat } from '../bodies/fields.ts';
+import { type Value, stringValue, intValue } from '../../vectors/value.ts';
+
+const poolValue = (pool: PoolConfig): Value =>
+  named(
+    'pools.Config',
+    record({
+      ts: timeValue(pool.tsNs),
+      name: stringValue(pool.name),
+      id: idValue(pool.id),
+      layout: layoutValue(pool.layout),
+      seek_stride: intValue(pool.seekStride),
+      threshold: intValue(pool.threshold),
+      ...(pool.identity && { identity: { type: pathsType, data: pool.identity.map((path) => [...path]) } }),
+    }),
+  );
+/** A branch: answer of branch creation. */
+const branchValue = (branch: BranchRecord): Value =>
+  named(
+    'branches.Config',
+    record({ ts: timeValue(branch.tsNs), name: stringValue(branch.name), commit: idValue(branch.commit) }),
+  );
+/** A pool and its `main` branch: answer of pool creation. */
+const createdValue = (pool: PoolConfig, branch: BranchRecord): Value =>
+  named('db.BranchMeta', record({ pool: poolValue(pool), branch: branchValue(branch) }));
+
+/** Integers that a JSON number of JavaScript holds exactly. */
+const integerMax = Number.MAX_SAFE_INTEGER;
+/** A pool in answers. */
+const Pool = Type.Object(
+  {
+    ts: Time,
+    name: Type.String({ description: 'Unique in the lake.' }),
+    id: ShownId,
+    layout,
+    seek_stride: Type.Integer({ description: 'Bytes.' }),
+    threshold: Type.Integer({ description: 'Bytes: about where a load cuts its data objects.' }),
+  },
+  { $id: 'Pool', description: 'A pool: records of any shape, with branches.' },
+);
+/** A branch in answers. */
+const Branch = Type.Object(
+  { ts: Time, name: Type.String(), commit: ShownId },
+  { $id: 'Branch', description: 'A branch; `commit` is all zeros while it has none.' },
+);
+/** The answer of `POST /pool`. */
+const CreatedPool = Type.Object(
+  { pool: Pool, branch: Branch },
+  { $id: 'CreatedPool', description: 'A new pool and its branch `main`.' },
+);
+const poolName = (description: string) =>
+  Type.String({
+    minLength: 1,
+    not: { enum: ['HEAD', '.', '..'] },
+    description: `${description} At most 65,536 bytes (option \`-name.max\`). Not \`HEAD\`, \`.\` or \`..\`.`,
+  });
+const iceberg = Type.String({
+  enum: ['off', 'lazy', 'eager'],
+  description:
+    'Whether the pool is an Iceberg table: `off` (default) not; `lazy`: its files are made when an engine asks for the table; `eager`: after each commit.',
+});
+const icebergMapping = Type.String({
+  enum: ['typed', 'variant'],
+  description:
+    'Where a table has fields of several kinds of values: `typed` (default): each kind in a column of its own; `variant`: in one column of variants, for engines that read format version 3. Another mapping is another table, whose files are made then.',
+});
+const identity = Type.Union([
+  Type.Array(Type.Array(Type.String()), {
+    format: pathsFormat,
+    maxItems: 16,
+    description:
+      'Paths of the fields that tell records apart, such as `[["id"]]`; empty: none, records are compared as whole values. Merges, reverts and picks then go by these fields. Loads do not look at it: what is double is reported.',
+  }),
+  Type.Null(),
+]);
+/** The body of `POST /pool`. */
+const NewPool = Type.Object(
+  {
+    name: poolName('Unique in the lake.'),
+    layout: Type.Optional(
+      Type.Object({
+        order: Type.Optional(
+          Type.String({ pattern: '^([aA][sS][cC]|[dD][eE][sS][cC])$', description: '`asc` (default) or `desc`.' }),
+        ),
+        keys: Type.Optional(keys),
+      }),
+    ),
+    thresh: Type.Optional(
+      Type.Integer({
+        format: 'int64',
+        minimum: 0,
+        maximum: integerMax,
+        description: 'Bytes: about where a load cuts its data objects. 0: the default, 524288000.',
+      }),
+    ),
+    seek_stride: Type.Optional(
+      Type.Integer({ minimum: 0, maximum: integerMax, description: 'Bytes. 0: the default, 65536.' }),
+    ),
+    iceberg: Type.Optional(iceberg),
+    iceberg_mapping: Type.Optional(icebergMapping),
+    identity: Type.Optional(identity),
+  },
+  { $id: 'NewPool' },
+);
+/** The body of `PUT /pool/:pool`. */
+const PoolChange = Type.Object(
+  {
+    name: Type.Optional(poolName('Unique in the lake.')),
+    iceberg: Type.Optional(iceberg),
+    iceberg_mapping: Type.Optional(icebergMapping),
+    identity: Type.Optional(identity),
+  },
+  { $id: 'PoolChange', minProperties: 1 },
+);
+/** The body of `POST /pool/:pool`. */
+const NewBranch = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      not: { enum: ['.', '..'] },
+      description:
+        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+    }),
+    commit: idText,
+  },
+  { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' },
+);
 
 const poolParams = Type.Object({ pool: poolParameter });
 const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({
@@ -229,72 +346,6 @@ export const poolRoutes: readonly Route[] = [
       if (!name) throw new LakeError('branch-name-missing');
       checkName('branch', name, call.service.config.nameBytesMax);
       return sendValue(call.reply, branchValue(await pool.createBranch(name, commit)), call.response);
-    },
-  }),
-  route({
-    id: 'poolStats',
-    tag: 'Pools',
-    method: 'GET',
-    path: '/pool/:pool/stats',
-    summary: 'Size of main and the time it spans',
-    need: 'reader of pool',
-    params: poolParams,
-    answers: { 200: { text: 'The figures.', value: PoolStats } },
-    errors: ['pool-not-found', 'branch-not-found', 'table-corrupt'],
-    handler: async ({ service, params, reply, response }) =>
-      sendValue(reply, statsValue(await service.lake.pool(params.pool).stats()), response),
-  }),
-  route({
-    id: 'poolIdentity',
-    tag: 'Pools',
-    method: 'GET',
-    path: '/pool/:pool/identity',
-    summary: 'Which fields identify a record of a pool, and which records have the same',
-    need: 'reader of pool',
-    params: poolParams,
-    description:
-      'All records of one commit of `main` are looked at, in the background, when an identity is set, and when this is asked and nothing is known since the start of the service, or with `check=T`. Records that lack one of the fields, or have null there, have no identity and are never double.',
-    query: Type.Object({ check: Type.Optional(boolSchema('T: look at what main has now')) }),
-    answers: {
-      200: {
-        text: 'The fields, and how far the look is; `check` is null for a pool without an identity.',
-        value: PoolIdentity,
-        example: {
-          identity: [['id']],
-          check: {
-            commit: '0x178f59ec85db0a8c7d3d5ed926f7f4d11add9066',
-            state: 'done',
-            double: 1,
-            records: 2,
-            sample: [{ key: { id: 7 }, count: 2 }],
-            error: null,
-          },
-        },
-      },
-    },
-    errors: ['pool-not-found', 'table-corrupt', 'parameter-bool'],
-    handler: async ({ service, params, query, reply, response }) => {
-      const pool = service.lake.pool(params.pool);
-      const isNew = boolParameter('check', query.check);
-      const check = isNew ? service.identities.begin(pool) : service.identities.of(pool);
-      return sendValue(reply, identityValue(pool.config.identity ?? [], check), response);
-    },
-  }),
-  route({
-    id: 'icebergTable',
-    tag: 'Pools',
-    method: 'GET',
-    path: '/pool/:pool/iceberg',
-    summary: 'Where the values of a pool are in its Iceberg table',
-    need: 'reader of pool',
-    params: poolParams,
-    description: 'Fields of one type are columns of their name; what a table cannot hold so is where this says.',
-    answers: { 200: { text: 'Its setting, and the columns that it has so far.', value: IcebergTable } },
-    errors: ['pool-not-found', 'table-corrupt'],
-    handler: async ({ service, params, reply, response }) => {
-      const described = await service.catalogue.describe(params.pool);
-      const { name } = service.lake.pool(params.pool).config;
-      return sendValue(reply, icebergValue(described, escapedName(name)), response);
     },
   }),
 ];

@@ -2,12 +2,43 @@
 import { Type } from 'typebox';
 import type { ProtectedVerb, Protection as Protected } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
-import { protectionValue } from '../bodies/records.ts';
+import { named, record } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
-import { NewProtection, Protection } from '../schemas.ts';
 import { branchParams } from './branch.ts';
+import type { BranchRecord } from '../../lake/lake.types.ts';
+import { type Value, stringValue } from '../../vectors/value.ts';
+
+/** Who may change a branch, verb by verb. */
+const protectionValue = ({ protection = {} }: Pick<BranchRecord, 'protection'>): Value => {
+  const who = (verb: ProtectedVerb): Value => stringValue(protection[verb] ?? 'writer');
+  return named(
+    'branches.Protection',
+    record({ load: who('load'), delete: who('delete'), merge: who('merge'), reset: who('reset') }),
+  );
+};
+
+const whoMay = (what: string) =>
+  Type.Union([Type.Literal('writer'), Type.Literal('admin'), Type.Literal('nobody')], {
+    description: `Who may ${what}. Default \`writer\`.`,
+  });
+const protection = {
+  load: whoMay('load into it'),
+  delete: whoMay('delete its records'),
+  merge: whoMay('merge another branch into it'),
+  reset: whoMay('reset it, revert its commits or delete it'),
+};
+/** The answer of `GET /pool/:pool/branch/:branch/protection`. */
+const Protection = Type.Object(protection, {
+  $id: 'Protection',
+  description: 'Who may change a branch: whoever may write to the pool, its administrators alone, or nobody.',
+});
+/** The body of `PUT /pool/:pool/branch/:branch/protection`. */
+const NewProtection = Type.Partial(Type.Object(protection), {
+  $id: 'NewProtection',
+  description: 'What is not named is for whoever may write to the pool.',
+});
 
 const verbs: readonly ProtectedVerb[] = ['load', 'delete', 'merge', 'reset'];
 const example = { load: 'admin', delete: 'nobody', merge: 'writer', reset: 'nobody' };

@@ -3,16 +3,162 @@ import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { idBuffer } from '../../lake/ksuid.ts';
 import type { Plan } from '../../query/plan/plan.ts';
-import { describePlan } from '../describe.ts';
+import { describePlan, type Description, type DescribedSource } from '../describe.ts';
 import { answerQuery, answerReading } from '../answer-query.ts';
 import { boolParameter, boolSchema } from '../bodies/parameters.ts';
 import { readAnswers, readErrors, readHeaders, readParameters, readTerms } from '../bodies/read-parameters.ts';
-import { descriptionValue, plainValue, queryStatusValue } from '../bodies/records.ts';
+import { named, record, ksuidType, pathType, orderType } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Link, type Route, route } from '../route.ts';
 import { queryRunErrors, queryTextErrors, rowErrors } from '../route-errors.ts';
-import { QueryDescription, QueryRequest, QueryStatus, SyntaxTree } from '../schemas.ts';
+import { array, nullable, ShownId, keyPath, indexBase } from '../schemas.ts';
 import { askerOf } from './progress.ts';
+import {
+  type Value,
+  stringValue,
+  arrayValue,
+  nullValue,
+  boolValue,
+  intValue,
+  floatValue,
+  recordValue,
+} from '../../vectors/value.ts';
+import type { Channel } from '../../query/plan/channels.ts';
+import { arrayType, types } from '../../vectors/type.ts';
+
+/** The error text of a query that ended. */
+const queryStatusValue = (error: string): Value => named('api.QueryError', record({ error: stringValue(error) }));
+/** What a query reads and gives. */
+const descriptionValue = ({ sources, channels }: Description): Value =>
+  named(
+    'describe.Info',
+    record({ sources: arrayValue(sources.map(sourceValue)), channels: arrayValue(channels.map(channelValue)) }),
+  );
+const sourceValue = (source: DescribedSource): Value =>
+  named(
+    `describe.${source.kind}`,
+    record({
+      kind: stringValue(source.kind),
+      ...(source.kind === 'Pool' && {
+        name: stringValue(source.name),
+        id: source.id === undefined ? nullValue : { type: ksuidType, data: source.id },
+      }),
+      ...(source.kind === 'DBMeta' && { meta: stringValue(source.meta) }),
+      ...(source.kind === 'Path' && { uri: stringValue(source.uri) }),
+    }),
+  );
+const channelValue = ({ name, keys, sort }: Channel): Value =>
+  named(
+    'describe.Channel',
+    record({
+      name: stringValue(name),
+      aggregation_keys: named(
+        'field.List',
+        keys === null ? nullValue : { type: arrayType(pathType), data: keys.map((path) => [...path]) },
+      ),
+      sort: named(
+        'order.SortKeys',
+        sort === null
+          ? nullValue
+          : arrayValue(
+              sort.map(({ order, key }) =>
+                named(
+                  'order.SortKey',
+                  record({ order: { type: orderType, data: order }, key: { type: pathType, data: [...key] } }),
+                ),
+              ),
+            ),
+      ),
+    }),
+  );
+/** Any JSON-like data as a value: objects are records, whole numbers int64. */
+const plainValue = (x: unknown): Value => {
+  if (x === null || x === undefined) return nullValue;
+  if (typeof x === 'string') return stringValue(x);
+  if (typeof x === 'boolean') return boolValue(x);
+  if (typeof x === 'bigint') return intValue(x);
+  if (typeof x === 'number') return Number.isInteger(x) ? intValue(x) : floatValue(x);
+  if (Array.isArray(x)) return arrayValue(x.map(plainValue));
+  if (x instanceof Uint8Array) return { type: types.bytes, data: x };
+  const fields = Object.entries(x as object).filter(([, value]) => value !== undefined && typeof value !== 'function');
+  return recordValue(fields.map(([name, value]) => ({ name, value: plainValue(value) })));
+};
+
+/** The answer of `GET /query/status/:id`. */
+const QueryStatus = Type.Object(
+  { error: Type.String({ description: 'Empty if all went well.' }) },
+  { $id: 'QueryStatus', description: 'How a query ended.' },
+);
+/** The answer of `POST /query/describe`. */
+const QueryDescription = Type.Object(
+  {
+    sources: array(
+      Type.Object({
+        kind: Type.Enum(['Null', 'Pool', 'DBMeta', 'Path']),
+        name: Type.Optional(Type.String()),
+        id: Type.Optional(nullable(ShownId)),
+        meta: Type.Optional(Type.String({ description: 'Of the lake: `pools`, `branches` or `tags`.' })),
+        uri: Type.Optional(Type.String()),
+      }),
+    ),
+    channels: array(
+      Type.Object({
+        name: Type.String(),
+        aggregation_keys: nullable(array(keyPath)),
+        sort: nullable(array(Type.Object({ order: Type.Enum(['asc', 'desc']), key: keyPath }))),
+      }),
+    ),
+  },
+  {
+    $id: 'QueryDescription',
+    description:
+      'The sources that a query reads, and for each of its channels the grouping keys and the order of its rows.',
+  },
+);
+/** The answer of `POST /compile`. */
+const SyntaxTree = Type.Unknown({
+  $id: 'SyntaxTree',
+  description: "The tree of a query. Its shape is this service's own and may change.",
+});
+/** The body of `POST /query`, `/query/describe` and `/compile`. */
+const QueryRequest = Type.Object(
+  {
+    query: Type.Optional(
+      Type.String({ format: 'superql', description: 'SuperSQL or SQL. Without it all data of `head` comes.' }),
+    ),
+    head: Type.Optional(
+      nullable(
+        Type.Object({
+          pool: Type.Optional(
+            nullable(Type.String({ description: 'Pool to query, by id or name, if the text names none.' })),
+          ),
+          branch: Type.Optional(
+            nullable(
+              Type.String({
+                description:
+                  'Default `main`. Of a pool that the text names without a branch too: of `pool`, or of any where there is no `pool`.',
+              }),
+            ),
+          ),
+        }),
+      ),
+    ),
+    index_base: indexBase,
+  },
+  {
+    $id: 'QueryRequest',
+    description: 'A text, or a pool, or both.',
+    anyOf: [
+      { required: ['query'], properties: { query: { minLength: 1 } } },
+      {
+        required: ['head'],
+        properties: {
+          head: { type: 'object', required: ['pool'], properties: { pool: { type: 'string', minLength: 1 } } },
+        },
+      },
+    ],
+  },
+);
 
 interface QueryBody {
   readonly text: string;

@@ -4,11 +4,26 @@ import { sendCommit } from '../commit-answer.ts';
 import { commitNote } from '../commit-note.ts';
 import { tipTerms } from '../idempotency.ts';
 import { boolParameter, boolSchema, idOf, poolParameter, revisionParameter } from '../bodies/parameters.ts';
-import { vacuumValue } from '../bodies/records.ts';
+import { named, record, ksuidType, idData } from '../bodies/records.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { commitErrors, changeErrors, tipErrors } from '../route-errors.ts';
-import { CommitResult, ObjectIds, VacuumResult } from '../schemas.ts';
+import { CommitResult, array, ShownId, nullable, objectId } from '../schemas.ts';
+import type { Id } from '../../lake/lake.types.ts';
+import type { Value } from '../../vectors/value.ts';
+import { arrayType } from '../../vectors/type.ts';
+
+/** Objects that a vacuum removed or would remove. */
+const vacuumValue = (ids: readonly Id[]): Value =>
+  named('api.VacuumResponse', record({ object_ids: { type: arrayType(ksuidType), data: ids.map(idData) } }));
+
+/** The answer of `POST /pool/:pool/revision/:revision/vacuum`. */
+const VacuumResult = Type.Object(
+  { object_ids: array(ShownId) },
+  { $id: 'VacuumResult', description: 'Data objects that were removed, or would be.' },
+);
+/** The body of `POST` and `DELETE` of `/pool/:pool/revision/:revision/vector`: objects whose marker comes or goes. */
+const ObjectIds = Type.Object({ object_ids: Type.Optional(nullable(Type.Array(objectId))) }, { $id: 'ObjectIds' });
 
 const params = Type.Object({ pool: poolParameter, revision: revisionParameter });
 

@@ -12,6 +12,7 @@ import { loadRoutes } from './load.ts';
 import { lokiRoutes } from './loki.ts';
 import { otlpRoutes } from './otlp.ts';
 import { poolRoutes } from './pool.ts';
+import { poolFactRoutes } from './pool-facts.ts';
 import { progressRoutes } from './progress.ts';
 import { queryRoutes } from './query.ts';
 import { revisionRoutes } from './revision.ts';
@@ -25,6 +26,7 @@ import { viewRoutes } from './view.ts';
 /** The route table: the server is made from it, and so is the document. */
 export const routes: readonly Route[] = [
   ...poolRoutes,
+  ...poolFactRoutes,
   ...loadRoutes,
   ...branchRoutes,
   ...combineRoutes,

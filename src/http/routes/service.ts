@@ -4,13 +4,70 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { authIdentityValue, authMethodValue } from '../bodies/records.ts';
+import { named, record } from '../bodies/records.ts';
 import { elasticInfo, sendWanted, wantsElastic } from '../ingest/elastic.ts';
 import { readyText, whyNoWrites, whyNotReady } from '../readiness.ts';
 import { sendText, sendValue } from '../reply.ts';
 import { type Route, route } from '../route.ts';
-import { AuthMethod, Identity, Version } from '../schemas.ts';
+import { nullable, array } from '../schemas.ts';
 import { consoleFile, hasPage, sendPage, wantsPage } from '../static-pages.ts';
+import type { AuthConfig } from '../../config/serve.ts';
+import { type Value, stringValue, nullValue } from '../../vectors/value.ts';
+import { type Principal, grantText } from '../access/roles.ts';
+import { arrayType, types } from '../../vectors/type.ts';
+
+/** How one logs in: with a token of an issuer (`auth0`), with a key (`key`), or not at all. */
+const authMethodValue = ({ domain, keys, audience, clientId }: AuthConfig): Value =>
+  named(
+    'api.AuthMethodResponse',
+    record({
+      kind: named('api.AuthMethod', stringValue(domain !== '' ? 'auth0' : keys ? 'key' : '')),
+      auth0:
+        domain === ''
+          ? nullValue
+          : named(
+              'api.AuthMethodAuth0Details',
+              record({
+                audience: stringValue(audience),
+                client_id: stringValue(clientId),
+                domain: stringValue(domain),
+              }),
+            ),
+    }),
+  );
+/** Who one is; without access control everybody is the same. */
+const authIdentityValue = (who: Principal | undefined): Value =>
+  named(
+    'api.AuthIdentityResponse',
+    record({
+      tenant_id: stringValue('tenant_000000000000000000000000001'),
+      user_id: stringValue(who?.name ?? 'user_000000000000000000000000001'),
+      ...(who && { roles: { type: arrayType(types.string), data: who.grants.map(grantText) } }),
+    }),
+  );
+
+/** The answer of `GET /auth/method`. */
+const AuthMethod = Type.Object(
+  {
+    kind: Type.Enum(['', 'auth0', 'key']),
+    auth0: nullable(Type.Object({ audience: Type.String(), client_id: Type.String(), domain: Type.String() })),
+  },
+  {
+    $id: 'AuthMethod',
+    description: 'How one says who one is: with a token of an issuer (`auth0`), with a key (`key`), or not at all.',
+  },
+);
+/** The answer of `GET /auth/identity`. */
+const Identity = Type.Object(
+  {
+    tenant_id: Type.String(),
+    user_id: Type.String(),
+    roles: Type.Optional(array(Type.String(), { description: 'Such as `writer`, or `reader:POOL`.' })),
+  },
+  { $id: 'Identity', description: 'Who one is, and what one may do.' },
+);
+/** The answer of `GET /version`. */
+const Version = Type.Object({ version: Type.String() }, { $id: 'Version' });
 
 export const serviceRoutes: readonly Route[] = [
   route({

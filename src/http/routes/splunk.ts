@@ -5,8 +5,19 @@ import { sendHec, sendHecError } from '../ingest/splunk.ts';
 import { namedPool } from '../ingest/named-pool.ts';
 import { checkAllTaken, takeBody } from '../ingest/take.ts';
 import { type Call, type Route, route } from '../route.ts';
-import { HecAnswer } from '../schemas.ts';
+import { count } from '../schemas.ts';
 import { ingestErrors } from './elastic.ts';
+
+/** What Splunk's HTTP Event Collector says; `detail` is the service's own. */
+const HecAnswer = Type.Object(
+  {
+    text: Type.String(),
+    code: count("Splunk's number of the text."),
+    'invalid-event-number': Type.Optional(count('The event that is wrong, from 0.')),
+    detail: Type.Optional(Type.String()),
+  },
+  { $id: 'HecAnswer' },
+);
 
 /** Fields that a request says of all its events. */
 const metadata = ['host', 'source', 'sourcetype'] as const;

@@ -2,13 +2,46 @@
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
-import { tagsValue, tagValue } from '../bodies/records.ts';
+import { record, timeValue, idValue, named } from '../bodies/records.ts';
 import { etagOf } from '../commit-answer.ts';
 import { tipTerms } from '../idempotency.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors, tipErrors } from '../route-errors.ts';
-import { NewTag, Tag, TagList } from '../schemas.ts';
+import { Time, ShownId, array, idText } from '../schemas.ts';
+import type { TagRecord } from '../../lake/lake.types.ts';
+import { type Value, stringValue } from '../../vectors/value.ts';
+import { arrayType } from '../../vectors/type.ts';
+
+const tagRecord = (tag: TagRecord): Value =>
+  record({ ts: timeValue(tag.tsNs), name: stringValue(tag.name), commit: idValue(tag.commit) });
+const tagType = tagRecord({ tsNs: 0n, name: '', commit: '00'.repeat(20) }).type;
+/** A tag: answer of its creation. */
+const tagValue = (tag: TagRecord): Value => named('tags.Config', tagRecord(tag));
+/** The tags of a pool. */
+const tagsValue = (tags: readonly TagRecord[]): Value =>
+  named('api.Tags', record({ tags: { type: arrayType(tagType), data: tags.map((tag) => tagRecord(tag).data) } }));
+
+/** A tag of a pool. */
+const Tag = Type.Object(
+  { ts: Time, name: Type.String(), commit: ShownId },
+  { $id: 'Tag', description: 'A name for a commit, given at `ts`, which never moves.' },
+);
+/** The answer of `GET /pool/:pool/tag`. */
+const TagList = Type.Object({ tags: array(Tag) }, { $id: 'TagList', description: 'The tags of a pool.' });
+/** The body of `POST /pool/:pool/tag`. */
+const NewTag = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      not: { enum: ['.', '..'] },
+      description:
+        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+    }),
+    commit: idText,
+  },
+  { $id: 'NewTag', description: 'A name for a commit.' },
+);
 
 const poolParams = Type.Object({ pool: poolParameter });
 const tagParams = Type.Object({

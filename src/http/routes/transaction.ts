@@ -1,12 +1,20 @@
 /** Commits in several pools, all or none. */
-import type { Static } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import type { CommitNote, Id, Pool, RecordRule, Retry, TransactionChange } from '../../lake/lake.types.ts';
+import type {
+  CommitNote,
+  Id,
+  Pool,
+  RecordRule,
+  Retry,
+  TransactionChange,
+  TransactionResult,
+} from '../../lake/lake.types.ts';
 import { parseSup } from '../../vectors/sup/parse.ts';
 import { checkNeed, poolNamed } from '../access/access.ts';
 import { bodyRecord } from '../bodies/decode.ts';
 import { fieldsOf } from '../bodies/fields.ts';
-import { transactionValue } from '../bodies/records.ts';
+import { named, record, idValue } from '../bodies/records.ts';
 import { warningHeader } from '../commit-answer.ts';
 import { commitNote, withoutMeta } from '../commit-note.ts';
 import { standing } from '../access/roles.ts';
@@ -14,8 +22,91 @@ import { tipsIn, transactOnce } from '../idempotency.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Route, route } from '../route.ts';
 import { combineErrors, commitErrors, readErrors, rewriteErrors } from '../route-errors.ts';
-import { Transaction, TransactionCommit, TransactionResult } from '../schemas.ts';
+import { ShownId, array } from '../schemas.ts';
 import type { TakenLoads } from '../staged.ts';
+import { type Value, arrayValue, stringValue } from '../../vectors/value.ts';
+
+/** What a transaction made. */
+const transactionValue = ({ transaction, commits }: TransactionResult): Value =>
+  named(
+    'api.TransactionResponse',
+    record({
+      transaction: idValue(transaction),
+      commits: arrayValue(
+        commits.map(({ pool, branch, commit }) =>
+          record({ pool: idValue(pool), branch: stringValue(branch), commit: idValue(commit) }),
+        ),
+      ),
+    }),
+  );
+
+/** The answer of `POST /transaction`. */
+const TransactionResult = Type.Object(
+  {
+    transaction: Type.Unsafe<string>({
+      ...ShownId,
+      description: 'Also the id of its first commit in each pool: `p@ID` is what it made of any of them.',
+    }),
+    commits: array(Type.Object({ pool: ShownId, branch: Type.String(), commit: ShownId }), {
+      description: 'In the order in which they were asked for.',
+    }),
+  },
+  { $id: 'TransactionResult', description: 'What a transaction made.' },
+);
+/** One commit of a transaction. */
+const TransactionCommit = Type.Object(
+  {
+    pool: Type.String({ minLength: 1, description: 'Id or name of the pool.' }),
+    branch: Type.Optional(Type.String({ minLength: 1, description: 'Default: `main`.' })),
+    load: Type.Optional(
+      Type.Array(Type.String(), { minItems: 1, description: 'Staged loads of this branch; one, if it is an upsert.' }),
+    ),
+    delete: Type.Optional(
+      Type.Object({
+        where: Type.String({ minLength: 1, format: 'superql-filter', description: 'What it selects is deleted.' }),
+      }),
+    ),
+    update: Type.Optional(
+      Type.Object({
+        where: Type.String({ minLength: 1, format: 'superql-filter', description: 'What it selects is changed.' }),
+        put: Type.String({ minLength: 1, description: 'Assignments as of the operator `put`.' }),
+      }),
+    ),
+    merge: Type.Optional(
+      Type.String({ minLength: 1, description: 'Another branch or a tag, as it was before the transaction.' }),
+    ),
+    fields: Type.Optional(
+      Type.Enum(['T', 'F'], {
+        type: 'string',
+        description: 'T: a merge puts records together whose fields the two sides changed apart.',
+      }),
+    ),
+    resolve: Type.Optional(
+      Type.Enum(['ours', 'theirs'], {
+        type: 'string',
+        description: 'The side that a merge takes of records in conflict.',
+      }),
+    ),
+    if_match: Type.Optional(
+      Type.String({ minLength: 1, description: 'Commits, at one of which the branch must be, as in `If-Match`.' }),
+    ),
+  },
+  {
+    $id: 'TransactionCommit',
+    description: '`load`, `delete` or `update`, `load` with one of the two, or `merge`.',
+  },
+);
+/** The body of `POST /transaction`. */
+const Transaction = Type.Object(
+  {
+    commits: Type.Array(Type.Unsafe<string>(TransactionCommit), {
+      minItems: 1,
+      maxItems: 256,
+      description: 'Each for another branch, of any pools.',
+    }),
+  },
+  { $id: 'Transaction', description: 'Commits that are made all, or not at all.' },
+);
 
 const commitsMax = 256;
 

@@ -4,15 +4,73 @@ import { type Static, Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { ViewVersion } from '../../lake/lake.types.ts';
 import type { Plan, ViewChange } from '../../query/plan/plan.ts';
-import { quoteText } from '../../vectors/type.ts';
+import { quoteText, arrayType, types } from '../../vectors/type.ts';
 import { checkName } from '../bodies/parameters.ts';
-import { viewsValue, viewValue } from '../bodies/records.ts';
+import { record, timeValue, idValue, named } from '../bodies/records.ts';
 import { etagOf } from '../commit-answer.ts';
 import { tipTerms } from '../idempotency.ts';
 import { sendValue } from '../reply.ts';
 import { type Call, type Link, type Route, route } from '../route.ts';
 import { changeErrors, queryTextErrors } from '../route-errors.ts';
-import { idText, NewView, View, ViewList, ViewText } from '../schemas.ts';
+import { idText, Time, ShownId, nullable, array, indexBase } from '../schemas.ts';
+import { type Value, stringValue, nullValue, intValue, arrayValue } from '../../vectors/value.ts';
+
+const viewRecord = (view: ViewVersion): Value =>
+  record({
+    ts: timeValue(view.tsNs),
+    name: stringValue(view.name),
+    id: idValue(view.id),
+    version: idValue(view.version),
+    author: stringValue(view.author),
+    columns: view.columns ? { type: arrayType(types.string), data: [...view.columns] } : nullValue,
+    query: stringValue(view.query),
+    index_base: view.indexBase === undefined ? nullValue : intValue(view.indexBase),
+  });
+/** A view at one of its versions. */
+const viewValue = (view: ViewVersion): Value => named('views.Config', viewRecord(view));
+/** Views at their newest versions. */
+const viewsValue = (views: readonly ViewVersion[]): Value =>
+  named('api.Views', record({ views: arrayValue(views.map(viewRecord)) }));
+
+/** A view at one of its versions. */
+const View = Type.Object(
+  {
+    ts: Time,
+    name: Type.String(),
+    id: ShownId,
+    version: ShownId,
+    author: Type.String({ description: 'Who made the version; empty without access control.' }),
+    columns: nullable(array(Type.String(), { description: 'Names that its first columns get.' })),
+    query: Type.String({ description: 'As it was written.' }),
+    index_base: nullable(Type.Integer({ description: 'From where its brackets count, if it was said.' })),
+  },
+  { $id: 'View', description: 'A query with a name, at a version that was made at `ts`.' },
+);
+/** The answer of `GET /view`. */
+const ViewList = Type.Object({ views: array(View) }, { $id: 'ViewList', description: 'The views of the lake.' });
+const viewName = Type.String({
+  minLength: 1,
+  not: { enum: ['HEAD', '.', '..'] },
+  description:
+    'Unique among the pools and views of the lake. At most 65,536 bytes (option `-name.max`). Not `HEAD`, `.` or `..`.',
+});
+const viewText = {
+  query: Type.String({
+    format: 'superql',
+    minLength: 1,
+    description: 'SuperSQL or SQL; it may read views, and not load.',
+  }),
+  columns: Type.Optional(nullable(array(Type.String(), { description: 'Names that its first columns get.' }))),
+  index_base: indexBase,
+};
+/** The body of `POST /view`. */
+const NewView = Type.Object({ name: viewName, ...viewText }, { $id: 'NewView', description: 'A query and its name.' });
+/** The body of `PUT /view/:view`. */
+const ViewText = Type.Partial(Type.Object({ ...viewText, name: viewName }), {
+  $id: 'ViewText',
+  description: 'Another query, or another name.',
+  oneOf: [{ required: ['query'] }, { required: ['name'] }],
+});
 
 const viewParams = Type.Object({
   view: Type.String({ description: 'name or id of the view', examples: ['recent'] }),
