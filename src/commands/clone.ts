@@ -2,7 +2,7 @@
  * `lake clone`: copies a lake as it is at one moment, between folders and buckets: its backup, and the way back. What it
  * made on this disk is gone again if it fails or a signal ends it.
  */
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, sep } from 'node:path';
 import { type LakePlace, parseClone } from '../config/clone.ts';
@@ -37,7 +37,10 @@ export const cloneCommand = async (argv: readonly string[], io: CommandIo): Prom
 const nameOf = (place: LakePlace): string => ('folder' in place ? place.folder : bucketName(place.store));
 
 const intoFolder = async (from: LakePlace, folder: string, cwd: string): Promise<Cloned> => {
-  if (existsSync(folder) && readdirSync(folder).length > 0)
+  const there = statSync(folder, { throwIfNoEntry: false });
+  if (there && !there.isDirectory())
+    throw new ConfigError(`${folder} is no folder: a lake is cloned into one of its own`);
+  if (there && readdirSync(folder).length > 0)
     throw new ConfigError(`${folder} is not empty: a lake is cloned into a folder or prefix of its own`);
   if ('folder' in from) {
     const source = lakeFolder(cwd, from.folder);

@@ -2,7 +2,7 @@
  * Files, URLs and standard input as sources of a query that runs without a lake. A path is opened again for each scan;
  * standard input can be read once, what was sampled of it before compiling is kept and read first.
  */
-import type { InputForm } from './input-options.ts';
+import type { InputForm } from './format-options.ts';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { LakeError, messageOf } from '../errors.ts';

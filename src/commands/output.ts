@@ -6,12 +6,12 @@ import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join, resolve as resolvePath } from 'node:path';
 import { ConfigError } from '../config/options.ts';
 import type { QueryOptions } from '../config/tables.ts';
-import { LakeError } from '../errors.ts';
 import { endingOf, isBinaryFormat } from '../format-names.ts';
-import { type FormatName, type WriteOptions, type Writer, createWriter, isFormatName } from '../formats/formats.ts';
+import { type FormatName, type WriteOptions, type Writer, createWriter } from '../formats/formats.ts';
 import { Uint32List } from '../vectors/lists.ts';
 import type { RecordType, Type } from '../vectors/type.ts';
 import { type Vector, dataAt, take, typeAt } from '../vectors/vector.ts';
+import { formatNamed } from './format-options.ts';
 import type { CommandIo } from './io.ts';
 
 /** Where batches of results are written. */
@@ -56,8 +56,7 @@ export const formatOf = (options: QueryOptions, io: CommandIo): FormatName => {
         : io.stdoutIsTerminal && options.values['o'] === ''
           ? 'sup'
           : 'bsup';
-  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
-  return format;
+  return formatNamed(format);
 };
 
 const layoutOf = (options: QueryOptions): WriteOptions => {

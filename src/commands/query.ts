@@ -17,8 +17,8 @@ import { evaluateConstant } from '../exec/expressions/compile.ts';
 import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext } from '../exec/context.ts';
 import type { ExecutionHost } from '../exec/source.ts';
-import { type FormatName, createWriter, formatTable, isFormatName } from '../formats/formats.ts';
-import { inputFormOf } from './input-options.ts';
+import { createWriter, formatTable } from '../formats/formats.ts';
+import { inputFormatNamed, inputFormOf } from './format-options.ts';
 import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse/error.ts';
 import type { CompileEnvironment } from '../query/plan/plan.ts';
@@ -85,7 +85,7 @@ const run = async (options: QueryOptions, given: CommandIo, engine: EngineSettin
     paths: options.rest,
     batchRows,
     complain: options.values['q'] ? () => undefined : io.complain,
-    format: inputFormat(options),
+    format: inputFormatNamed(options.values['i']) ?? 'auto',
     form: inputFormOf(options.values),
     readLimits: formatLimits(options.values),
     memoryBytesMax: Math.max(memoryBytesMax, taskBytesMin),
@@ -150,11 +150,11 @@ const run = async (options: QueryOptions, given: CommandIo, engine: EngineSettin
   if (options.values['stats']) io.complain(`${JSON.stringify(context.host.progress)}\n`);
 };
 
-const budgets = ['sortmem', 'aggmem', 'fusemem'] as const;
+const budgets = ['memory', 'sortmem', 'aggmem', 'fusemem'] as const;
 /** One budget for all operators: the largest of those given, else the default. */
 const memoryOf = ({ values, given }: QueryOptions): number => {
   const named = budgets.filter((name) => given.has(name)).map((name) => values[name]);
-  return named.length > 0 ? Math.max(...named) : values['sortmem'];
+  return named.length > 0 ? Math.max(...named) : values['memory'];
 };
 
 /** The signal of a query whose memory is watched; what the process has in use before it is not the query's. */
@@ -211,11 +211,5 @@ const textsOf = (options: QueryOptions, cwd: string): readonly QuerySource[] =>
         throw new Error(`${value}: file does not exist`, { cause });
       }
     });
-
-const inputFormat = (options: QueryOptions): FormatName | 'auto' => {
-  const format = options.values['i'];
-  if (format === 'auto' || isFormatName(format)) return format;
-  throw new LakeError('format-unknown', { format });
-};
 
 const textOf = (chunks: Iterable<Uint8Array>): string => Buffer.concat([...chunks]).toString();

@@ -14,10 +14,11 @@ import { optionsText } from '../config/help.ts';
 import { ConfigError, type ParsedOptions, parseOptions } from '../config/options.ts';
 import { transactionOptions } from '../config/tables.ts';
 import { type FormatName, requestMediaType } from '../formats/formats.ts';
+import { inputFormatNamed } from './format-options.ts';
 import type { CommandIo } from './io.ts';
 import { formatOfInput, inputsOf, type LoadInput } from './load/inputs.ts';
 import { bytesOf } from './load/send.ts';
-import { ask, asciiJson, formatNamed, NoAnswer, Refused } from './load/service.ts';
+import { ask, asciiJson, NoAnswer, Refused } from './load/service.ts';
 import { serviceOf } from './load/address.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -117,7 +118,7 @@ const partOf = (commit: unknown, label: string, cwd: string): Part => {
     pool: one('pool', 'the name or id of a pool') ?? '',
     branch: one('branch', 'the name of a branch') ?? 'main',
     inputs,
-    format: formatNamed(one('format', 'the name of a format') ?? 'auto'),
+    format: inputFormatNamed(one('format', 'the name of a format') ?? 'auto'),
     upsert: upsertOf(upsert, () => fault('upsert', 'true, false or {"delete": FIELD}')),
     load: strings('load', 'ids of staged loads'),
     rest,

@@ -1259,12 +1259,13 @@ export const queryOptions = [
     text: 'with -split: files of at least this size instead',
   },
   {
-    name: 'aggmem',
+    name: 'memory',
     type: 'bytes',
     fallback: '256MiB',
     value: 'BYTES',
-    text: 'memory of aggregates before they spill; of -aggmem, -sortmem and -fusemem the largest given counts for all',
+    text: 'memory of the operators before they spill or fail; -aggmem, -sortmem and -fusemem are other names for it: the largest given counts',
   },
+  { name: 'aggmem', type: 'bytes', fallback: '256MiB', value: 'BYTES', text: 'memory of aggregates before they spill' },
   {
     name: 'sortmem',
     type: 'bytes',

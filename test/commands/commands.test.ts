@@ -287,10 +287,21 @@ describe('lake query', () => {
       '{n:49998}\n{n:49999}\n',
     );
   });
+  test('names the option for memory that it takes', async () => {
+    const grown = 'values [1] ' + '| values [...this,...this,...this,...this] '.repeat(12);
+    for (const option of ['-memory', '-aggmem']) {
+      const { status, err } = await query([option, '16MiB', '-c', grown]);
+      expect([status, err]).toEqual([
+        1,
+        expect.stringMatching(/needs more than 16777216 bytes of memory \(option -memory\)/),
+      ]);
+    }
+  });
   test('refuses options that exclude each other', async () => {
     expect((await query(['-j', '-s', '-c', '1'])).err).toBe('cannot use -j or -J with -f, -s, or -S\n');
     expect((await query(['-sortmem', '0', '-c', '1'])).err).toBe('sortmem value must be greater than zero\n');
-    expect((await query(['-f', 'foo', '-c', '1'])).err).toBe('no such format: "foo"\n');
+    for (const option of ['-f', '-i'])
+      expect(await query([option, 'foo', '-c', '1'])).toMatchObject({ status: 2, err: 'no such format: "foo"\n' });
   });
 });
 

@@ -196,6 +196,7 @@ describe('on a folder', () => {
     expect({ status, out }).toEqual({ status: 1, out: '1\n' });
     expect(err).toBe(
       [
+        `${lake}: a new lake`,
         'nope: pool not found at line 3, column 6:',
         'from nope',
         '     ~~~~',

@@ -1,6 +1,6 @@
 /** Copies of a lake's folder while its service compacts and vacuums: a backup that need not wait for a quiet minute. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -76,6 +76,12 @@ test('a copy is refused in the lake itself, and leaves nothing behind where ther
     `${within} is in ${service.directory}: a lake is cloned into a folder or prefix of its own\n`,
   );
   expect(readdirSync(service.directory)).not.toContain('backup');
+  const file = join(newFolder(), 'file');
+  writeFileSync(file, '');
+  expect(await runProgram(['clone', service.directory, file])).toMatchObject({
+    status: 2,
+    complaint: `${file} is no folder: a lake is cloned into one of its own\n`,
+  });
   const [from, to] = [newFolder(), join(newFolder(), 'copy')];
   expect((await runProgram(['clone', from, to])).status).toBe(1);
   expect(existsSync(to)).toBe(false);

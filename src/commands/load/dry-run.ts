@@ -4,7 +4,7 @@ import { ConfigError } from '../../config/options.ts';
 import type { LoadOptions } from '../../config/tables.ts';
 import { type Preview, preview } from '../../formats/preview.ts';
 import { TaskSpill } from '../../workers/query/spill.ts';
-import { inputFormOf } from '../input-options.ts';
+import { inputFormOf } from '../format-options.ts';
 import type { CommandIo } from '../io.ts';
 import { hiveFields } from './hive.ts';
 import { formatOfInput, type LoadInput } from './inputs.ts';

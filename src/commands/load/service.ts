@@ -3,8 +3,8 @@ import type { LoadOptions } from '../../config/tables.ts';
 import { csvParameters } from '../../config/csv.ts';
 import { errorsParameter, rejectedParameter } from '../../config/faults.ts';
 import { utf8Parameter } from '../../config/utf8.ts';
-import { LakeError } from '../../errors.ts';
-import { type FormatName, isFormatName } from '../../formats/formats.ts';
+import { inputFormatNamed } from '../format-options.ts';
+import { type FormatName } from '../../formats/formats.ts';
 import { noAnswerText } from '../no-answer.ts';
 import { addressIn, poolAndBranch, serviceOf } from './address.ts';
 
@@ -21,7 +21,7 @@ export interface Target {
   readonly format: FormatName | undefined;
 }
 
-/** @throws ConfigError, format-unknown */
+/** @throws ConfigError */
 export const targetOf = ({ values }: LoadOptions): Target => {
   const { pool, branch } = poolAndBranch(values['use']);
   const token = values['token'];
@@ -43,17 +43,10 @@ export const targetOf = ({ values }: LoadOptions): Target => {
       ...(token !== '' && { authorization: `Bearer ${token}` }),
       ...(given.length > 0 && { 'superdb-commit': asciiJson(Object.fromEntries(given)) }),
     },
-    format: formatNamed(values['i']),
+    format: inputFormatNamed(values['i']),
   };
 };
 const loadParameters = [utf8Parameter, errorsParameter, rejectedParameter, ...csvParameters].map(({ name }) => name);
-
-/** @throws format-unknown */
-export const formatNamed = (format: string): FormatName | undefined => {
-  if (format === 'auto') return undefined;
-  if (!isFormatName(format)) throw new LakeError('format-unknown', { format });
-  return format;
-};
 
 /** No answer came: the service may have got the request, or not. */
 export class NoAnswer extends Error {}

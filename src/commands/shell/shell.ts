@@ -65,7 +65,10 @@ const openedLake = async (options: ShellOptions, io: CommandIo): Promise<ShellLa
     );
   if (options.values['s'] !== '') throw new ConfigError('lake shell: -s and -lake exclude each other');
   const path = lakeFolder(io.cwd, directory);
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) makeFolder(path);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    makeFolder(path);
+    io.complain(`${directory}: a new lake\n`);
+  }
   // Storage and workers are loaded only if they are needed.
   const { openLocalLake } = await import('./local.ts');
   return openLocalLake({

@@ -1,8 +1,10 @@
-/** How inputs are written, as options of commands that read files themselves say it. */
+/** Formats that options name, and how inputs are written, as options of commands that read files themselves say it. */
+import { LakeError, messageOf } from '../errors.ts';
 import { csvParameters, wrongCsvParameter } from '../config/csv.ts';
 import { isUtf8Rule } from '../config/utf8.ts';
 import { ConfigError } from '../config/options.ts';
 import type { InputValues } from '../config/tables.ts';
+import { type FormatName, isFormatName } from '../format-names.ts';
 import { dialectOf } from '../formats/csv/dialect.ts';
 import type { ReadOptions } from '../formats/format.types.ts';
 
@@ -23,3 +25,12 @@ export const inputFormOf = (values: InputValues): InputForm => {
   const csv = dialectOf(given);
   return { ...(csvDelimiter !== '' && { csvDelimiter }), ...(csv && { csv }), ...(utf8 === 'refuse' && { utf8 }) };
 };
+
+/** The format of an option's value. @throws ConfigError */
+export const formatNamed = (format: string): FormatName => {
+  if (!isFormatName(format)) throw new ConfigError(messageOf(new LakeError('format-unknown', { format })));
+  return format;
+};
+/** The same of an input, where `auto` leaves it open: undefined. @throws ConfigError */
+export const inputFormatNamed = (format: string): FormatName | undefined =>
+  format === 'auto' ? undefined : formatNamed(format);
