@@ -1,9 +1,9 @@
 /** Files of the lake that belong to somebody else, as `sudo lake fsck` leaves them: named, and never taken for lost. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { program, startBuiltService } from '../support/service/built.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -31,12 +31,10 @@ const permit = (path: string): void => {
   chmodSync(path, 0o600);
 };
 
-/** A closed lake of the user with 20,001 rows, most of them in a data object. */
-const makeLake = async (): Promise<{ readonly lake: string; readonly files: (folder: string) => string[] }> => {
-  const folder = mkdtempSync(join(tmpdir(), 'lake-foreign-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const lake = join(folder, 'lake');
-  const service = await startBuiltService({ lake });
+/** A closed lake with 20,001 rows, most of them in a data object: tests have copies of it. */
+const closed = mkdtempSync(join(tmpdir(), 'lake-foreign-'));
+beforeAll(async () => {
+  const service = await startBuiltService({ lake: closed });
   const post = (path: string, body: string): Promise<string> =>
     fetch(service.address + path, {
       method: 'POST',
@@ -51,6 +49,15 @@ const makeLake = async (): Promise<{ readonly lake: string; readonly files: (fol
     Array.from({ length: 20_000 }, (_, id) => `{"id":${id},"s":"${text(id)}"}\n`).join(''),
   );
   await service.end();
+});
+afterAll(() => rmSync(closed, { recursive: true }));
+
+/** A lake like that, of the user. */
+const makeLake = (): { readonly lake: string; readonly files: (folder: string) => string[] } => {
+  const folder = mkdtempSync(join(tmpdir(), 'lake-foreign-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const lake = join(folder, 'lake');
+  cpSync(closed, lake, { recursive: true });
   const files = (of: string): string[] =>
     readdirSync(of, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -64,8 +71,8 @@ const makeLake = async (): Promise<{ readonly lake: string; readonly files: (fol
   return { lake, files };
 };
 
-test('a repair by who may not read an object is refused, and takes no rows out', async () => {
-  const { lake, files } = await makeLake();
+test('a repair by who may not read an object is refused, and takes no rows out', () => {
+  const { lake, files } = makeLake();
   const [object] = files(join(lake, 'objects'));
   forbid(object!);
   expect(run('fsck', '-lake', lake)).toMatch(
@@ -78,8 +85,8 @@ test('a repair by who may not read an object is refused, and takes no rows out',
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
 }, 120_000);
 
-test('tables whose lock belongs to somebody else are made again, by a reader too', async () => {
-  const { lake } = await makeLake();
+test('tables whose lock belongs to somebody else are made again, by a reader too', () => {
+  const { lake } = makeLake();
   const lock = join(lake, 'tables', 'lock.mdb');
   forbid(lock);
   if (isRoot) chmodSync(lock, 0o644);
@@ -87,8 +94,8 @@ test('tables whose lock belongs to somebody else are made again, by a reader too
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
 }, 120_000);
 
-test('tables that belong to somebody else are an error that names the file', async () => {
-  const { lake } = await makeLake();
+test('tables that belong to somebody else are an error that names the file', () => {
+  const { lake } = makeLake();
   const file = join(lake, 'tables', 'data.mdb');
   forbid(file);
   if (isRoot) chmodSync(file, 0o644);
@@ -102,8 +109,8 @@ test('tables that belong to somebody else are an error that names the file', asy
 const noRights = (path: string, call: string): string =>
   `${path}: permission denied to user ${isRoot ? user.uid : process.getuid?.()}; check its owner and mode, and those of the folders above (EACCES, ${call})`;
 
-test('each part of a lake that this user may not use is named when the lake is opened, with what to do', async () => {
-  const { lake, files } = await makeLake();
+test('each part of a lake that this user may not use is named when the lake is opened, with what to do', () => {
+  const { lake, files } = makeLake();
   const [object] = files(join(lake, 'objects'));
   const [segment] = files(join(lake, 'log'));
   const folder = (name: string): readonly [path: string, answer: string] => [
@@ -140,8 +147,8 @@ test('each part of a lake that this user may not use is named when the lake is o
   expect(run('shell', '-lake', lake, '-c', 'from p | count()')).toBe('20001\n');
 }, 240_000);
 
-test('so are files that options name', async () => {
-  const { lake } = await makeLake();
+test('so are files that options name', () => {
+  const { lake } = makeLake();
   const other = join(dirname(lake), 'other');
   writeFileSync(other, '');
   forbid(other);
@@ -169,7 +176,7 @@ test('so are files that options name', async () => {
 }, 240_000);
 
 test('temporary files that cannot be written are an error of the query that needs them', async () => {
-  const { lake } = await makeLake();
+  const { lake } = makeLake();
   const spill = join(lake, 'spill');
   const service = await startBuiltService({
     lake,
