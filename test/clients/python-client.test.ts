@@ -140,38 +140,29 @@ print(seen == ["pool-new"] * 12, len(seen))
 });
 
 /**
- * What mypy knows of the library of Python and of the packages that the client imports: a run makes it for the next.
- * One for each set of options, since it throws away what was made with others.
+ * What mypy knows of the library of Python and of the packages that the client imports: a run makes it for the next. It
+ * throws away what was made with other options.
  */
 const mypyCache = join(tmpdir(), 'lake-mypy-cache');
+const mypy = (...what: readonly string[]): Promise<string> =>
+  python(
+    '-m',
+    'mypy',
+    '--strict',
+    '--ignore-missing-imports',
+    '--no-warn-unused-ignores',
+    '--cache-dir',
+    mypyCache,
+    ...what,
+  ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
 
 describe.skipIf(lacksPython() || spawnSync('python3', ['-m', 'mypy', '--version']).status !== 0)(
   'mypy (pip install mypy)',
   () => {
     // Without its cache it reads the library of Python, which takes a busy machine some minutes.
     test('finds nothing, in the example neither', { timeout: 600_000 }, async () => {
-      const found = await python(
-        '-m',
-        'mypy',
-        '--strict',
-        '--ignore-missing-imports',
-        '--no-warn-unused-ignores',
-        '--cache-dir',
-        join(mypyCache, 'package'),
-        '-p',
-        'lake_data_service',
-      ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
-      expect(found).toMatch(/^Success/);
-      const example = await python(
-        '-m',
-        'mypy',
-        '--strict',
-        '--ignore-missing-imports',
-        '--cache-dir',
-        join(mypyCache, 'example'),
-        join(copy, 'example.py'),
-      ).catch((error: unknown) => (error as { readonly stdout: string }).stdout);
-      expect(example).toMatch(/^Success/);
+      expect(await mypy('-p', 'lake_data_service')).toMatch(/^Success/);
+      expect(await mypy(join(copy, 'example.py'))).toMatch(/^Success/);
     });
   },
 );
