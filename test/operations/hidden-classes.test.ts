@@ -11,8 +11,8 @@ import { type Client, clientOf, jsonType } from '../support/service/client.ts';
 import { type Service, startBuiltService } from '../support/service/built.ts';
 import { otlpBytes } from '../support/formats/otlp.ts';
 
-const commits = 500;
-const warmUp = 300;
+const commits = 300;
+const warmUp = 200;
 const clients = 8;
 /** Classes for each connection, and those of code that becomes warm late, are fewer. */
 const classesMax = 0.25 * commits;
