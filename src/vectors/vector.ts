@@ -30,6 +30,7 @@ import {
   errorType,
   namedType,
 } from './type.ts';
+import { copyRun, viewOf } from './texts/byte-runs.ts';
 import { fewTimes, timesPicked } from './texts/times.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import { type Data, type Value, integer } from './value.ts';
@@ -712,21 +713,18 @@ const gatherBytes = (v: BytesVector, index: Uint32Array): BytesVector => {
   if (index.length > longRows) checkStop();
   charge(size, rowsCopied);
   const bytes = newBytes(size);
+  const from = viewOf(v.bytes);
+  const to = viewOf(bytes);
   // Rows that follow one another are copied at once: a filter that keeps nearly all leaves long runs of them (mean
   // length of 980,000 of 1,000,000 addresses: 157 -> 85 ms).
   for (let i = 0, next = 0; i < index.length; i = next) {
     for (next = i + 1; next < index.length && index[next] === index[next - 1]! + 1; ) next++;
-    copyRun(v.bytes, v.offsets[index[i]!]!, v.offsets[index[next - 1]! + 1]!, bytes, offsets[i]!);
+    copyRun(v.bytes, from, v.offsets[index[i]!]!, bytes, to, offsets[i]!, offsets[next]!);
   }
   return { ...v, length: index.length, offsets, bytes };
 };
 /** Copying more takes so long that the work may be given up meanwhile. */
 const longRows = 1 << 16;
-/** `set(subarray())` has a price per call; short runs are copied by hand. */
-const copyRun = (source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): void => {
-  if (end - start > 32) target.set(source.subarray(start, end), at);
-  else for (let i = start, to = at; i < end; i++) target[to++] = source[i]!;
-};
 const gatherRuns = (
   runs: Uint32Array,
   index: Uint32Array,

@@ -7,7 +7,7 @@
 import type { Aggregate, FieldPath, PlanOp } from '../../query/plan/plan.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import { Uint32List } from '../../vectors/lists.ts';
-import { type Vector, flatten, noRows, slice, take } from '../../vectors/vector.ts';
+import { type Vector, flatten, noRows, range, slice, take } from '../../vectors/vector.ts';
 import { aggregateNamed, stateFor } from '../aggregates/aggregates.ts';
 import type { StateCall } from '../aggregates/row.ts';
 import { GroupTable } from '../aggregates/grouping/groups.ts';
@@ -23,8 +23,9 @@ import { type Item, type Step, type Stream, batches, isBatch, wait } from '../op
 import { type Build, fewGivenShare } from './build.ts';
 import { plain } from './distinct.ts';
 import { isOneGroup, knownAndOthers, longRuns, loudRows } from './rows/grouped-rows.ts';
+import { KeyFilter } from './rows/key-filter.ts';
 import { mayBeQuiet } from './rows/kinds.ts';
-import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
+import { Partitions, hashesOf, levelsMax, partitionsOfHashes } from './rows/partitions.ts';
 import { recordOfPaths, rowsOf } from './rows/records.ts';
 import { type BlockTotals, TotalsOfBlocks } from './block-totals.ts';
 import { pulled } from '../pulled.ts';
@@ -196,11 +197,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         continue;
       }
       const rest = yield* groups.add(item, level);
-      if (rest)
-        yield* (aside ??= new Partitions(parts.build)).add(
-          rest.rows,
-          partitionsOf(rest.keys, rest.rows.length, level, parts.op.sql),
-        );
+      if (rest) yield* (aside ??= new Partitions(parts.build)).add(rest.rows, partitionsOfHashes(rest.hashes, level));
       else if (parts.op.sortedBy && groups.size >= closedGroupsMin && !groups.hasUnseen) {
         const [closed, open] = groups.split();
         yield* batches(closed, parts.build.context.batchRows);
@@ -231,6 +228,15 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
   }
 }
 
+/** Rows of groups that are not there, and the hashes of their keys. */
+interface Others {
+  readonly rows: Vector;
+  readonly hashes: Uint32Array;
+}
+/** Keys of so many groups are hashed together at least, those of all in no more than so many times. */
+const filteredTogether = 1 << 14;
+const filteredTimes = 4;
+
 /** The groups in memory. */
 class Groups {
   private readonly table: GroupTable;
@@ -244,6 +250,8 @@ class Groups {
   private readonly own: ShareIds | undefined;
   private ofBlocks: TotalsOfBlocks | undefined;
   private unseen: UnseenValues | undefined;
+  /** Once it is full. */
+  private filter: KeyFilter | undefined;
   constructor(parts: Parts, store?: KeyStore, table = new GroupTable(parts.keys.length, parts.op.sql)) {
     this.parts = parts;
     this.room = parts.isPassing ? new FloatRoom() : undefined;
@@ -284,10 +292,7 @@ class Groups {
   }
 
   /** Adds a batch; gives the rows for which there is no room. */
-  *add(
-    batch: Vector,
-    level: number,
-  ): Generator<Item, { readonly rows: Vector; readonly keys: readonly Vector[] } | undefined> {
+  *add(batch: Vector, level: number): Generator<Item, Others | undefined> {
     const { keys: keyExprs, build } = this.parts;
     this.ofBlocks?.flush();
     let keys: Vector[] = [];
@@ -301,32 +306,47 @@ class Groups {
       if (loud) [batch, keys] = [take(batch, loud), keys.map((k) => take(k, loud))];
     }
     if (this.parts.op.sortedBy) this.lastKey = take(keys[0], Uint32Array.of(batch.length - 1));
-    let single = this.full ? undefined : this.table.single(keys);
+    if (this.full) return yield* this.addKnown(batch, keys);
+    const single = this.table.single(keys);
+    const ends = single === undefined ? longRuns(keys) : undefined;
     if (single !== undefined) {
-      if (this.own) single = this.own.one(single, this.table.size);
+      const group = this.own ? this.own.one(single, this.table.size) : single;
       this.grow();
-      yield* this.feed(batch, undefined, single);
-      this.account(build, level);
-      return undefined;
+      yield* this.feed(batch, undefined, group);
+    } else if (ends) yield* this.addRuns(batch, keys[0], ends);
+    else {
+      const all = this.table.ids(keys, batch.length, true, false);
+      const ids = this.own ? this.own.of(all, this.table.size) : all;
+      this.grow();
+      yield* this.feedGroups(batch, ids);
     }
-    const ends = this.full ? undefined : longRuns(keys);
-    if (ends) {
-      yield* this.addRuns(batch, keys[0], ends);
-      this.account(build, level);
-      return undefined;
-    }
-    let ids = this.table.ids(keys, batch.length, !this.full, false);
-    let rows: Uint32Array | undefined;
-    let rest: Uint32Array | undefined;
-    if (this.full) {
-      [rows, rest] = knownAndOthers(ids);
-      ids = pick(ids, rows);
-    } else if (this.own) ids = this.own.of(ids, this.table.size);
-    this.grow();
-    const own = rowsOf(batch, rows);
-    if (own.length > 0) yield* isOneGroup(ids) ? this.feed(own, undefined, ids[0]) : this.feed(own, ids, 0);
     this.account(build, level);
-    return rest && rest.length > 0 ? { rows: take(batch, rest), keys: keys.map((k) => take(k, rest)) } : undefined;
+    return undefined;
+  }
+  /** Adds the rows of groups that there are; gives the others. */
+  private *addKnown(batch: Vector, keys: readonly Vector[]): Generator<Item, Others | undefined> {
+    const hashes = hashesOf(keys, batch.length, this.parts.op.sql);
+    const maybe = (this.filter ??= this.filterOfAll()).rows(hashes);
+    const isAll = maybe.length === batch.length;
+    const ids = this.table.ids(isAll ? keys : keys.map((k) => take(k, maybe)), maybe.length, false, false);
+    const { known, groups, others } = knownAndOthers(ids, maybe, batch.length);
+    if (known.length > 0) yield* this.feedGroups(rowsOf(batch, known), groups);
+    this.measure();
+    return others.length > 0 ? { rows: take(batch, others), hashes: pick(hashes, others) } : undefined;
+  }
+  /** Tells of most keys that have no group here that it is so. */
+  private filterOfAll(): KeyFilter {
+    const { table } = this;
+    const filter = new KeyFilter(table.size);
+    const together = Math.max(filteredTogether, Math.ceil(table.size / filteredTimes));
+    for (let start = 0; start < table.size; start += together) {
+      const groups = range(start, Math.min(table.size, start + together));
+      filter.add(hashesOf(table.keys(groups), groups.length, this.parts.op.sql));
+    }
+    return filter;
+  }
+  private feedGroups(batch: Vector, ids: Uint32Array): Generator<Item, void> {
+    return isOneGroup(ids) ? this.feed(batch, undefined, ids[0]) : this.feed(batch, ids, 0);
   }
   /** Adds rows whose key is the same up to each of the places in turn. */
   private *addRuns(batch: Vector, key: Vector, ends: Uint32Array): Generator<Item, void> {
@@ -378,7 +398,7 @@ class Groups {
   }
   /** Charges what is held by now; how much that is. */
   private measure(): number {
-    const bytes = this.table.bytes + this.states.reduce((n, s) => n + s.bytes, 0);
+    const bytes = this.states.reduce((n, s) => n + s.bytes, this.table.bytes + (this.filter?.bytes ?? 0));
     this.parts.build.memory.add(bytes - this.held);
     return (this.held = bytes);
   }

@@ -2,6 +2,7 @@
  * Bytes of text in the making: what writers print into, a value at a time, without strings where the values are bytes
  * or small integers.
  */
+import { viewOf } from './byte-runs.ts';
 import { charge } from '../stop.ts';
 import type { ChunkBuffers } from './chunk-buffers.ts';
 
@@ -13,8 +14,6 @@ const longText = 1 << 16;
 const smallBytes = 512;
 
 const noBytes = new Uint8Array(0);
-
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** UTF-8 text in a buffer that grows: bytes[0, length) are what was printed since the last `take`. */
 export class TextOut {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { hashRows } from '../../../src/exec/aggregates/grouping/hash.ts';
 import { isFloatToo, isSafe } from '../../../src/exec/expressions/wide.ts';
+import { longDecimals } from '../../../src/vectors/decimal.ts';
 import { type PrimitiveType, types } from '../../../src/vectors/type.ts';
 import { type NumberArray, type Vector, numbers } from '../../../src/vectors/vector.ts';
 
@@ -39,4 +40,10 @@ it('equal numbers have equal hashes, whatever their type is', () => {
 it('integers that are one float have hashes of their own', () => {
   const near = Array.from({ length: 512 }, (_, i) => (1n << 62n) + BigInt(i));
   expect(new Set(hashesOf(types.int64, BigInt64Array.from(near))).size).toBe(near.length);
+});
+
+it('whole long decimals have the hashes of the integers that they are', () => {
+  const { low } = hashRows(longDecimals(['9007199254740993', '12', '1.5']), undefined, true);
+  const integers = hashRows(numbers(types.int64, BigInt64Array.of(9007199254740993n, 12n)), undefined, true);
+  expect([low[0], low[1]]).toEqual([...integers.low]);
 });

@@ -2,6 +2,7 @@
  * 64-bit hashes of values, as two words a row: equal for equal type and value, in SQL for equal values, whatever form
  * the vectors have and whichever process made them.
  */
+import { asKeys } from '../../../vectors/decimal.ts';
 import { type Type, isFloat, isInteger, typeText, types } from '../../../vectors/type.ts';
 import { encodeBody } from '../../../vectors/value.ts';
 import {
@@ -64,8 +65,12 @@ export const hashRows = (v: Vector, into?: Hashes, sql = false): Hashes => {
       return hashRuns(v.bytes, v.offsets, v.length, seedOf(v.type), into ?? hashes(v.length));
     case 'list':
       return sql ? hashLists(v) : hashEncoded(v);
+    case 'named': {
+      if (!sql) return hashEncoded(v);
+      const keys = asKeys(v);
+      return hashRows(keys.form === 'named' ? keys.inner : keys, undefined, sql);
+    }
     case 'error':
-    case 'named':
       return sql ? hashRows(v.inner, undefined, sql) : hashEncoded(v);
     case 'record':
       return sql ? hashRecords(v) : hashEncoded(v);

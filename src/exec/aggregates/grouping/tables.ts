@@ -7,6 +7,7 @@
 import { LakeError } from '../../../errors.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { charge } from '../../../vectors/stop.ts';
+import { copyRun, viewOf } from '../../../vectors/texts/byte-runs.ts';
 import { mix, none } from './pair-table.ts';
 
 /**
@@ -41,7 +42,6 @@ const hashBytes = (bytes: Uint8Array, words: DataView, start: number, end: numbe
   for (; at < end; at++) h = Math.imul(h ^ bytes[at], 0x01000193);
   return mix(h ^ Math.imul(k, 31));
 };
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Runs lie in chunks of so many bytes, an address is the chunk's number above the place in it. */
 const chunkBits = 20;
@@ -49,25 +49,6 @@ const chunkBytes = 1 << chunkBits;
 const chunkMask = chunkBytes - 1;
 const chunksMax = 2 ** (32 - chunkBits);
 const firstChunkBytes = 64;
-/** Longer runs are copied by the engine, others word by word. */
-const shortRunMax = 128;
-
-const copyRun = (
-  from: Uint8Array,
-  fromWords: DataView,
-  start: number,
-  to: Uint8Array,
-  toWords: DataView,
-  at: number,
-  end: number,
-): void => {
-  if (end - at > shortRunMax) return to.set(from.subarray(start, start + end - at), at);
-  let k = start;
-  let n = at;
-  for (; n + 4 <= end; k += 4, n += 4) toWords.setInt32(n, fromWords.getInt32(k, true), true);
-  for (; n < end; n++) to[n] = from[k++];
-};
-
 /**
  * Runs of bytes, each in one piece, in chunks that stay where they are: nothing is copied when there come more, and
  * there are never two copies of all at once.

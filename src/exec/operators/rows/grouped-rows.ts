@@ -32,13 +32,30 @@ export const loudRows = (keys: readonly Vector[], length: number): Uint32Array |
     : Uint32Array.from({ length }, (_, i) => i).filter((i) => !tables.some((t) => t![i] === kinds.quiet));
 };
 
-/** The rows that have a group, and those that have none. */
-export const knownAndOthers = (ids: Uint32Array): readonly [Uint32Array, Uint32Array] => {
-  const known = new Uint32Array(ids.length);
-  const others = new Uint32Array(ids.length);
+/** Rows by whether they have a group, and the groups of those that have one. */
+interface KnownRows {
+  readonly known: Uint32Array;
+  readonly groups: Uint32Array;
+  readonly others: Uint32Array;
+}
+/** `ids`: the groups, or none, of the rows that may have one; `maybe` names these in order. */
+export const knownAndOthers = (ids: Uint32Array, maybe: Uint32Array, length: number): KnownRows => {
+  const known = new Uint32Array(maybe.length);
+  const groups = new Uint32Array(maybe.length);
+  const others = new Uint32Array(length);
   let n = 0;
-  for (let i = 0; i < ids.length; i++)
-    if (ids[i] === none) others[i - n] = i;
-    else known[n++] = i;
-  return [known.subarray(0, n), others.subarray(0, ids.length - n)];
+  let row = 0;
+  let o = 0;
+  for (let i = 0; i < maybe.length; i++) {
+    const at = maybe[i];
+    while (row < at) others[o++] = row++;
+    if (ids[i] === none) others[o++] = at;
+    else {
+      groups[n] = ids[i];
+      known[n++] = at;
+    }
+    row = at + 1;
+  }
+  while (row < length) others[o++] = row++;
+  return { known: known.subarray(0, n), groups: groups.subarray(0, n), others: others.subarray(0, o) };
 };

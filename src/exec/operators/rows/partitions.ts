@@ -22,15 +22,22 @@ export const levelsMax = 4;
 const togetherMax = 1 << 16;
 const bytesTogetherMax = 4 << 20;
 
-/** The partition of each row by its keys; each level looks at other bits. `sql`: keys are equal as SQL has it. */
-export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array => {
+/** A hash of each row's keys; equal for equal ones. `sql`: keys are equal as SQL has it. */
+export const hashesOf = (keys: readonly Vector[], length: number, sql = false): Uint32Array => {
   const hashes = new Uint32Array(length);
-  const out = new Uint8Array(length);
-  const salt = Math.imul(level + 1, 0x9e3779b1);
   for (const key of keys) stir(hashes, sql ? hashRows(key, undefined, sql).low : hashed(key));
-  for (let i = 0; i < length; i++) out[i] = mix(hashes[i] ^ salt) % partsMax;
+  return hashes;
+};
+/** The partition of each hash; each level looks at other bits. */
+export const partitionsOfHashes = (hashes: Uint32Array, level: number): Uint8Array => {
+  const out = new Uint8Array(hashes.length);
+  const salt = Math.imul(level + 1, 0x9e3779b1);
+  for (let i = 0; i < hashes.length; i++) out[i] = mix(hashes[i] ^ salt) % partsMax;
   return out;
 };
+/** The partition of each row by its keys. */
+export const partitionsOf = (keys: readonly Vector[], length: number, level: number, sql = false): Uint8Array =>
+  partitionsOfHashes(hashesOf(keys, length, sql), level);
 const stir = (hashes: Uint32Array, more: Uint32Array): void => {
   for (let i = 0; i < hashes.length; i++) hashes[i] = mix(Math.imul(hashes[i], 31) ^ more[i]);
 };
@@ -111,6 +118,8 @@ export class Partitions {
   /** Spills rows; `parts[i]` is the partition of row i. */
   *add(batch: Vector, parts: Uint8Array): Generator<Item, void> {
     if (batch.length === 0) return;
+    // No more than that many: rows of columns that may be null share what says that none is.
+    if (this.waitingRows + batch.length > this.rowsTogether) yield* this.flush();
     const rows = compact(batch);
     countParts(this.rows, parts, batch.length);
     this.waiting.push({ rows, parts });
