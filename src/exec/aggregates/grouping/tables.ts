@@ -96,6 +96,10 @@ class Texts {
     this.words[at] = viewOf(chunk);
   }
 
+  /** The first byte of the run at an address, which may be empty. */
+  firstOf(address: number): number {
+    return this.chunks[address >>> chunkBits][address & chunkMask] | 0;
+  }
   /** The runs of some codes one after the other; `places`: address and length of each code's. */
   gather(
     places: Uint32Array,
@@ -208,7 +212,7 @@ export class BytesTable {
       else for (let i = 0; i < rows; i++) startsOf[i] = offsets[from + i];
       if (index) for (let i = 0; i < rows; i++) endsOf[i] = offsets[index[from + i] + 1];
       else for (let i = 0; i < rows; i++) endsOf[i] = offsets[from + i + 1];
-      this.lookUpFirst(rows);
+      this.lookUp(rows);
       for (let i = 0; i < rows; i++) {
         const start = startsOf[i];
         const end = endsOf[i];
@@ -220,18 +224,25 @@ export class BytesTable {
     return out;
   }
   /**
-   * The hashes of a stretch of runs, and the codes that are in their first slots and may be theirs. The slots are far
-   * apart: looked at in a loop of their own, several of them are under way at a time.
+   * The hashes of a stretch of runs, and the codes that have the same. Slots, places and runs are far apart: each looked
+   * at in a loop of its own, several of them are under way at a time, and are near when the runs are compared. With a
+   * look at the first slots alone 1,500,000 texts of 800,000 took 1.4 times the processor time.
    */
-  private lookUpFirst(rows: number): void {
-    const { slots, mask, source, sourceWords } = this;
+  private lookUp(rows: number): void {
+    const { slots, mask, source, sourceWords, texts } = this;
+    const places = this.places.array;
     for (let i = 0; i < rows; i++) hashesOf[i] = hashBytes(source, sourceWords, startsOf[i], endsOf[i]);
     for (let i = 0; i < rows; i++) {
       const hash = hashesOf[i];
-      const at = 2 * (hash & mask);
-      const code = slots[at + 1];
+      let at = hash & mask;
+      while (slots[2 * at] !== hash && slots[2 * at + 1] !== 0) at = (at + 1) & mask;
       // An empty slot's 0 is `none` that way.
-      codesOf[i] = slots[at] === hash ? code - 1 : none;
+      codesOf[i] = slots[2 * at + 1] - 1;
+    }
+    for (let i = 0; i < rows; i++) addressesOf[i] = codesOf[i] === none ? none : places[2 * codesOf[i]];
+    for (let i = 0; i < rows; i++) {
+      const address = addressesOf[i];
+      if (address !== none) seenOf[i] = texts.firstOf(address);
     }
   }
 }
@@ -242,6 +253,9 @@ const startsOf = new Uint32Array(stretchRows);
 const endsOf = new Uint32Array(stretchRows);
 const hashesOf = new Uint32Array(stretchRows);
 const codesOf = new Uint32Array(stretchRows);
+const addressesOf = new Uint32Array(stretchRows);
+/** What was seen of the runs, which are compared afterwards. */
+const seenOf = new Uint32Array(stretchRows);
 
 const moveSlots = (from: Uint32Array, to: Uint32Array, mask: number): void => {
   for (let k = 0; k < from.length; k += 2) {
