@@ -78,7 +78,10 @@ export const compile = async (
   const explained = explainedBy(query);
   if (!explained) return compileQuery(query, text, environment, options);
   const { rowType: _, ...plan } = await compileQuery(explained.query, text, environment, options);
-  if (explained.analyze) return { ...plan, analyze: true };
+  if (explained.analyze) {
+    environment.varies?.();
+    return { ...plan, analyze: true };
+  }
   return {
     pipeline: { ops: [{ kind: 'null' }, { kind: 'values', exprs: planText(plan).trimEnd().split('\n').map(planRow) }] },
     functions: [],

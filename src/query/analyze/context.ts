@@ -9,7 +9,7 @@ import type { Expr, Span } from '../ast.ts';
 import { foldSubqueries } from './constant-queries.ts';
 import { catalogHint } from './hints.ts';
 import { CompileError, type CompileFault, type FaultSubject, SourceFault } from '../parse/error.ts';
-import { bodyIn, hasSubquery, isWithin, literal, readsRow, someExpr } from '../plan/walk.ts';
+import { bodyIn, callOf, hasSubquery, isWithin, literal, readsRow, someExpr } from '../plan/walk.ts';
 import type {
   Aggregate,
   CompileEnvironment,
@@ -129,6 +129,7 @@ export class Analysis {
   private readonly sourceFaults = new Set<string>();
   private sourceFailed = false;
   private typesLost = false;
+  private moment: Value | undefined;
   private partsMade = 0;
   private nesting = 0;
 
@@ -385,6 +386,13 @@ export class Analysis {
     if (!value) return undefined;
     if (!isWithin(value, constantBytesMax)) throw failure(`constant is too large: more than ${constantBytesMax} bytes`);
     return { kind: 'literal', value };
+  }
+
+  /** The moment of the query: SELECT reads the clock once, whatever asks for it, and so do the views that it reads. */
+  now(): PlanExpr {
+    this.environment.varies?.();
+    this.moment ??= this.environment.evaluate(callOf('now'), []);
+    return literal(this.moment);
   }
 
   /**

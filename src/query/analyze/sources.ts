@@ -165,7 +165,7 @@ const lowerFStringSource = (
   }
   if (a.inConstant > 0) return readInConstant(a, origin);
   const args = argumentsOf(a, source.args, fileArguments);
-  a.environment.readsLater?.();
+  a.environment.varies?.();
   return { ops: [{ kind: 'fromEach', expr, ...textsOf(args, ['format']) }] };
 };
 

@@ -681,7 +681,7 @@ export interface FunctionSignature {
   readonly inSql?: { readonly argumentsMin: number; readonly argumentsMax: number };
   /** The second argument is a lambda, of so many parameters; in SQL alone. */
   readonly lambda?: { readonly least: number; readonly most: number };
-  /** Evaluated again for each row (now, ksuid without argument): never folded. */
+  /** Evaluated again for each row (now in pipes, ksuid without argument): never folded. */
   readonly impure?: boolean;
 }
 /** Functions by their lower-case names. */
@@ -695,8 +695,11 @@ export interface FunctionCatalog {
 export interface CompileEnvironment {
   /** `lake`: names are pools. `files`: names are files. */
   readonly mode: 'files' | 'lake';
-  /** Told of a source that is known only while the query runs: a row names it. */
-  readonly readsLater?: () => void;
+  /**
+   * Called for what makes a query answer otherwise from the same commits, beside impure functions: the moment, a draw, a
+   * source that is known only while the query runs, since a row names it.
+   */
+  readonly varies?: () => void;
   /** `lake` only: names that are no pools may be files, so that sources may have a format. */
   readonly filesToo?: boolean;
   readonly functions: FunctionCatalog;

@@ -34,6 +34,7 @@ import { sqlCondition } from './conditions.ts';
 import { atZone } from './values/zones.ts';
 import { lowerInterval, lowerSpanText, lowerTimeRange } from './values/intervals.ts';
 import { unitAdded } from './values/units.ts';
+import { momentOfCall, today } from './values/moment.ts';
 import { asKeyOf, hasSpanKeys, nullifOfSpans } from './values/stored.ts';
 import { alternatives, unknownType } from '../types/of.ts';
 import type { TypeOf } from './values/decimals.ts';
@@ -147,6 +148,8 @@ export const lowerPattern = (
 export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprContext): PlanExpr | undefined => {
   const signature = a.environment.functions.find(name);
   if (signature?.lambda) return lowerLambdaCall(a, signature, e, c);
+  const moment = e.args.length === 0 ? momentOfCall(a, name) : undefined;
+  if (moment) return moment;
   const values = (): PlanExpr[] => e.args.map((arg) => lowerArg(a, arg, c));
   switch (name) {
     case 'list_value':
@@ -217,10 +220,10 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     }
     case 'ago':
       return e.args.length === 1
-        ? { kind: 'arithmetic', operator: '-', left: callOf('now'), right: values()[0]!, sql: true }
+        ? { kind: 'arithmetic', operator: '-', left: a.now(), right: values()[0]!, sql: true }
         : undefined;
     case 'age':
-      return e.args.length === 1 ? callOf(name, callOf('current_date'), ...values()) : undefined;
+      return e.args.length === 1 ? callOf(name, today(a), ...values()) : undefined;
     case 'to_years':
     case 'to_months':
     case 'to_quarters':

@@ -4,7 +4,8 @@ import { type AggregateCall, type SqlNames, named } from '../analyze/exprs.ts';
 import type { CallExpr, DotExpr, Expr, IdExpr, WindowExpr } from '../ast.ts';
 import { parameterFault } from '../parse/foreign-syntax.ts';
 import { columnHint, tableHint } from '../analyze/hints.ts';
-import { callOf, columnOf, pathExpr } from '../plan/walk.ts';
+import { columnOf, pathExpr } from '../plan/walk.ts';
+import { momentOf } from './values/moment.ts';
 import type { FieldPath, PlanExpr } from '../plan/plan.ts';
 
 /** A table in scope: where its row lies in the value that the clause sees. */
@@ -160,19 +161,13 @@ interface Clause {
 /** `table.column`, or a field of what the first name stands for. */
 type QualifiedExpr = DotExpr & { readonly expr: IdExpr };
 
-/** Reserved words of the standard that stand for a function without arguments. */
-const calledBare: Readonly<Record<string, string>> = {
-  current_date: 'current_date',
-  current_timestamp: 'now',
-  localtimestamp: 'now',
-};
-
 const bareName = (clause: Clause, id: IdExpr): PlanExpr => {
   if (id.path) return column(clause, { explicit: false, path: id.path, merged: new Set() }, id.name);
   if (id.position !== undefined) return atPosition(clause, id, id.position);
-  const called = id.quoted ? undefined : calledBare[id.name.toLowerCase()];
-  if (called && !clause.tables.some((t) => t.columns?.includes(id.name))) return callOf(called);
   const { a, tables, uses, options } = clause;
+  const isColumn = id.quoted || tables.some((t) => t.columns?.includes(id.name));
+  const moment = isColumn ? undefined : momentOf(a, id.name.toLowerCase());
+  if (moment) return moment;
   const alias = options.aliases?.(id.name);
   if (alias && options.aliasesFirst) return alias;
   const found = unqualified(clause, id, id);

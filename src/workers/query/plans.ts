@@ -118,7 +118,7 @@ export const watchedFor = (environment: CompileEnvironment, varies: () => void):
       return found;
     },
   },
-  readsLater: varies,
+  varies,
 });
 
 /** Whether a plan has few parts. */

@@ -422,7 +422,7 @@ export const calendar: readonly FunctionRow[] = [
   {
     name: 'current_date',
     signature: 'current_date()',
-    text: 'Midnight (UTC) of the day of the evaluation.',
+    text: 'Midnight (UTC) of the day of the evaluation; in SQL the day of the query.',
     argumentsMin: 0,
     argumentsMax: 0,
     impure: true,

@@ -215,7 +215,7 @@ const now = (length: number): Vector => {
 const nowRow: FunctionRow = {
   name: 'now',
   signature: 'now()',
-  text: 'The time of the evaluation.',
+  text: 'The time of the evaluation; in SQL that of the query, the same in all of its rows.',
   argumentsMin: 0,
   argumentsMax: 0,
   impure: true,

@@ -20,7 +20,7 @@ const total = 'total';
 
 /** The operators that take a sample of the rows before them. */
 export const sampleOps = (a: Analysis, e: SqlSample): readonly PlanOp[] => {
-  const { size, unit, method, seed = Math.floor(Math.random() * 2 ** 31) } = e;
+  const { size, unit, method, seed = drawnSeed(a) } = e;
   if (unit === 'percent' && size > 100) a.fault(`a sample is at most 100 percent, not ${size}`, e);
   if (unit === 'rows' && !Number.isInteger(size)) a.fault(`a sample has a whole number of rows, not ${size}`, e);
   const numbered: PlanOp = {
@@ -65,6 +65,11 @@ export const sampleOps = (a: Analysis, e: SqlSample): readonly PlanOp[] => {
     rows,
     rows,
   ];
+};
+
+const drawnSeed = (a: Analysis): number => {
+  a.environment.varies?.();
+  return Math.floor(Math.random() * 2 ** 31);
 };
 
 /** Digests below it are so many hundredths of all. */
