@@ -25,7 +25,7 @@ import { overflow } from '../expressions/arithmetic.ts';
 import { sqlTextOf } from '../expressions/sql/concat.ts';
 import { monthsOn } from '../expressions/sql/spans.ts';
 import { areSpans } from '../expressions/sql/span-arithmetic.ts';
-import { joinedElements } from './lists/array-sums.ts';
+import { joiningElements } from './lists/array-sums.ts';
 import { datePart, datePartRow, epochNanos } from './times/date-parts.ts';
 import { logarithm } from './numbers/elementary.ts';
 import { flattened, listOf, itemsOf, repeatedList } from './lists/lists.ts';
@@ -70,6 +70,8 @@ const concatenated: Kernel = (args, length) => {
     );
   return concatWithSeparator([constant(emptyText, length), ...given.map(sqlTextOf)], length);
 };
+
+const joinedElements = joiningElements(sqlTextOf);
 
 /** Lists among the values stand for their elements. */
 const joinedBy: Kernel = (args, length) => {
@@ -272,6 +274,14 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
     splitMeaning('string_split'),
     splitMeaning('str_split'),
     splitMeaning('string_to_array'),
+    {
+      name: 'array_to_string',
+      text: 'In SQL the texts are those of casts',
+      argumentsMin: 2,
+      argumentsMax: 3,
+      make: byKernel(joinedElements, 'bare'),
+      examples: [["select array_to_string([1.0::double, [2]], ' ') as s", '{s:"1.0 [2]"}']],
+    },
     {
       name: 'epoch',
       text: 'In SQL also of durations and times of day',

@@ -13,6 +13,8 @@ import { stringValue } from '../../vectors/value.ts';
 import { types } from '../../vectors/type.ts';
 import { collated } from '../sql/values/collation.ts';
 import { conditionIn } from '../sql/conditions.ts';
+import { textOfRow } from '../sql/values/casts.ts';
+import type { TypeOf } from '../sql/values/decimals.ts';
 import { jsonOfRow } from '../sql/values/json.ts';
 import { isOfClocks } from '../sql/values/clocks.ts';
 import { extremeOfSpans, inAggregate, orderOfSpan } from '../sql/values/stored.ts';
@@ -40,6 +42,7 @@ export const aggregateOf = (a: Analysis, { order, ...written }: AggregateCall, c
   else if (count > signature.argumentsMax) a.fault('too many arguments', call.place);
   const given = givenTo(a, call, {
     isSql: c.sql !== undefined,
+    typeOf: c.sql?.typeOf,
     lower: (e) => inAggregate(call.name, lowerExpr(a, e, c), c.sql?.typeOf),
     orderOf: (e) => orderOfSpan(e, c.sql?.typeOf),
     scope: c.scope,
@@ -70,6 +73,7 @@ const areTexts = (e: PlanExpr, c: ExprContext): boolean => {
 /** How the arguments of a call are lowered. */
 interface Lowering {
   readonly isSql: boolean;
+  readonly typeOf: TypeOf;
   readonly lower: (e: Expr) => PlanExpr;
   /** What values are in order of. */
   readonly orderOf: (e: PlanExpr) => PlanExpr;
@@ -80,13 +84,14 @@ interface Lowering {
 export const givenTo = (
   a: Analysis,
   call: AggregateCall,
-  { isSql, lower, orderOf, scope }: Lowering,
+  { isSql, typeOf, lower, orderOf, scope }: Lowering,
 ): AggregateForm & { readonly argument?: PlanExpr } => {
   const signature = a.environment.aggregates.find(call.name);
   const form = { distinct: call.distinct, ...(isSql && { sql: true as const }) };
   if (!call.argument) return form;
   const written = [call.argument, ...(call.others ?? [])].map(lower);
-  const args = [...((isSql ? jsonOfRow(call.name, written) : undefined) ?? written)];
+  const ofSql = isSql ? (jsonOfRow(call.name, written) ?? textOfRow(call.name, written, typeOf)) : undefined;
+  const args = [...(ofSql ?? written)];
   if (args[1] && signature?.comparesSecond) args[1] = orderOf(args[1]);
   const { order } = call;
   if (call.descending && args.length > 1) args[2] = literal(stringValue('desc'));

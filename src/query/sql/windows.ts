@@ -474,6 +474,7 @@ export class SqlWindows {
     if (a.faults.length > before) return undefined;
     const given = givenTo(a, call, {
       isSql: true,
+      typeOf: this.source.typeOf,
       lower: (x) => inAggregate(call.name, this.source.lower(x), this.source.typeOf),
       orderOf: (x) => orderOfSpan(x, this.source.typeOf),
       scope: this.source.scope,

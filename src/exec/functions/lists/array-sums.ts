@@ -56,30 +56,32 @@ const average = (list: Items): number | null | Refusal => {
 const greatest = extremeOf('list_max', 1);
 const least = extremeOf('list_min', -1);
 
-/** Elements are cast to text; without a text for nulls they are left out. */
-export const joinedElements: Kernel = (args, length) => {
-  if (args.some(isNull)) return nulls(length);
-  const [list, ...others] = args;
-  const v = flatten(list!);
-  if (v.form !== 'list') return wrapErrors('array_to_string: list argument required', list!);
-  const wrong = others.find((a) => !isText(a));
-  if (wrong) return wrapErrors('array_to_string: string argument required', wrong);
-  const items = flatten(castVector(v.items, types.string));
-  const [between, instead] = others.map(texts);
-  return textOf((i) => {
-    const parts: string[] = [];
-    let size = 0;
-    for (let at = v.offsets[i]; at < v.offsets[i + 1]; at++) {
-      checkStopAt(at);
-      const part = textIn(items, at) ?? instead?.(i);
-      if (part === undefined) continue;
-      size += part.length + between!(i).length;
-      parts.push(part);
-    }
-    chargeText(size, 'array_to_string');
-    return parts.join(between!(i));
-  }, length);
-};
+/** Elements have the texts that they are given; without a text for nulls they are left out. */
+export const joiningElements =
+  (textsOf: (items: Vector) => Vector): Kernel =>
+  (args, length) => {
+    if (args.some(isNull)) return nulls(length);
+    const [list, ...others] = args;
+    const v = flatten(list!);
+    if (v.form !== 'list') return wrapErrors('array_to_string: list argument required', list!);
+    const wrong = others.find((a) => !isText(a));
+    if (wrong) return wrapErrors('array_to_string: string argument required', wrong);
+    const items = flatten(textsOf(v.items));
+    const [between, instead] = others.map(texts);
+    return textOf((i) => {
+      const parts: string[] = [];
+      let size = 0;
+      for (let at = v.offsets[i]; at < v.offsets[i + 1]; at++) {
+        checkStopAt(at);
+        const part = textIn(items, at) ?? instead?.(i);
+        if (part === undefined) continue;
+        size += part.length + between!(i).length;
+        parts.push(part);
+      }
+      chargeText(size, 'array_to_string');
+      return parts.join(between!(i));
+    }, length);
+  };
 const textOf = (text: (i: number) => string, length: number): Vector => {
   const out = new BytesBuilder(types.string);
   for (let i = 0; i < length; i++) out.text(text(i));
@@ -238,7 +240,10 @@ export const arraySums: readonly FunctionRow[] = [
         output: 'error({message:"array_to_string: string argument required",on:1})',
       },
     ],
-    make: byKernel(joinedElements, 'bare'),
+    make: byKernel(
+      joiningElements((items) => castVector(items, types.string)),
+      'bare',
+    ),
   },
   rangeRow('range', 'The whole numbers from a start (0) to before the end, by a step (1), as an array.', '[1,2,3]'),
   rangeRow(

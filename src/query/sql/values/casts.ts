@@ -4,14 +4,14 @@
  */
 import { isLongDecimal, nearValue } from '../../../vectors/decimal.ts';
 import { fitsInt64 } from '../../../vectors/literal.ts';
-import { type Type, isFloat, types } from '../../../vectors/type.ts';
+import { type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { stringValue } from '../../../vectors/value.ts';
 import type { Analysis } from '../../analyze/context.ts';
 import { type ExprContext, lowerExpr } from '../../analyze/exprs.ts';
 import type { CastExpr, DateExpr, Expr, IdExpr, SqlTypeNode } from '../../ast.ts';
 import { literal, pathOf } from '../../plan/walk.ts';
 import type { PlanExpr } from '../../plan/plan.ts';
-import { isBeyondDecimals, scaleOf } from './decimals.ts';
+import { type TypeOf, isBeyondDecimals, scaleOf } from './decimals.ts';
 import { isInterval, toldIn } from './stored.ts';
 import { type SqlType, dateFunctions, decimalPrecisionMax, sqlTypeText } from './types.ts';
 import { didYouMean } from '../../analyze/suggest.ts';
@@ -22,21 +22,21 @@ const shown = (text: string): string => (text.length > castLengthMax ? `${text.s
 
 /** A cast to a type that SQL names; what cannot be cast ends the query, in TRY_CAST and within TRY it is null. */
 export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTypeNode }, c: ExprContext): PlanExpr =>
-  castOf(c, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, {
+  castOf(c.sql?.typeOf, byDigits(e.expr) ?? lowerExpr(a, e.expr, c), e.target.type, {
     attempt: e.attempt ?? c.attempt ?? false,
     written: shown(a.nameOf(e, true)),
   });
 
 /** Of what is known to be a decimal from the columns of FROM too. */
-const castOf = (c: ExprContext, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
-  const from = knownType(c, operand) ?? toldIn(operand, c.sql?.typeOf);
+const castOf = (typeOf: TypeOf, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
+  const from = knownType(typeOf, operand) ?? toldIn(operand, typeOf);
   return castTo(operand, type, { ...options, ...(from && { from }) });
 };
 /** What is known of an expression by itself or by the columns of FROM. */
-const knownType = (c: ExprContext, e: PlanExpr): SqlType | undefined => {
-  const scale = scaleOf(e, c.sql?.typeOf);
+const knownType = (typeOf: TypeOf, e: PlanExpr): SqlType | undefined => {
+  const scale = scaleOf(e, typeOf);
   if (scale !== undefined) return decimalOf(scale);
-  return sqlTypeOf(e) ?? (mayHoldDates(e) && c.sql?.typeOf ? datesIn(c.sql.typeOf(e)) : undefined);
+  return sqlTypeOf(e) ?? (mayHoldDates(e) && typeOf ? datesIn(typeOf(e)) : undefined);
 };
 /** What may be a date, or have some in it, although it does not say so by itself. */
 const mayHoldDates = (e: PlanExpr): boolean =>
@@ -197,22 +197,39 @@ const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', '
 const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json_quote', 'to_json']);
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
 export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
-  if (quoting.has(name)) return args.map((e) => (knownType(c, e)?.kind === 'date' ? asText(c, e) : e));
+  if (quoting.has(name)) return args.map((e) => (knownType(c.sql?.typeOf, e)?.kind === 'date' ? asText(c, e) : e));
   if (name === 'array_to_string') return args.map((e, i) => (i === 0 ? textsIn(c, e) : e));
   return joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
 };
-/** A list of dates as the list of their texts. */
+/** A list of dates or decimals as the list of their texts. */
 const textsIn = (c: ExprContext, e: PlanExpr): PlanExpr => {
-  const from = knownType(c, e);
-  return from?.kind === 'list' && from.element.kind === 'date'
+  const from = knownType(c.sql?.typeOf, e) ?? toldIn(e, c.sql?.typeOf);
+  return from?.kind === 'list' && (from.element.kind === 'date' || textsOfSql.has(from.element.kind))
     ? castTo(e, { kind: 'list', element: { kind: 'plain', type: types.string } }, { from })
     : e;
 };
+/** Aggregates that join texts. */
+const joiningRows: ReadonlySet<string> = new Set(['group_concat', 'listagg', 'string_agg']);
+/** What such an aggregate is given of a row: its value as a cast to text gives it. Undefined for others. */
+export const textOfRow = (
+  name: string,
+  [value, ...others]: readonly PlanExpr[],
+  typeOf: TypeOf,
+): readonly PlanExpr[] | undefined => {
+  if (!joiningRows.has(name) || !value || isOwnText(value, typeOf)) return undefined;
+  return [castOf(typeOf, value, { kind: 'plain', type: types.string }, { attempt: true, written: name }), ...others];
+};
+/** Whether all values have one text, in SQL and in pipes. */
+const isOwnText = (e: PlanExpr, typeOf: TypeOf): boolean => {
+  const given = typeOf ? alternatives(typeOf(e)) : [];
+  return given.length > 0 && given.every((t) => t === types.null || t === types.string || isInteger(t));
+};
 /** `isFormat`: numbers have formats of their own there, and times are no texts of SQL yet. */
 export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr => {
-  const known = knownType(c, e);
+  const known = knownType(c.sql?.typeOf, e);
   const type = known?.kind ?? (isFormat && e.kind === 'field' ? timeIn(c, e) : undefined);
-  if (isFormat && isInterval(e, c.sql?.typeOf)) return castTo(e, { kind: 'plain', type: types.string });
+  if (isFormat && (isInterval(e, c.sql?.typeOf) || areNested(c, e)))
+    return castOf(c.sql?.typeOf, e, { kind: 'plain', type: types.string }, {});
   const isText = type === 'date' || type === 'timestamp';
   return isText || (type !== undefined && !isFormat && textsOfSql.has(type))
     ? castTo(e, { kind: 'plain', type: types.string }, known && { from: known })
@@ -220,6 +237,12 @@ export const asText = (c: ExprContext, e: PlanExpr, isFormat = false): PlanExpr 
 };
 /** What else has a text of SQL's own. */
 const textsOfSql: ReadonlySet<SqlType['kind']> = new Set(['decimal', 'list', 'map', 'struct']);
+/** What is known to be lists, maps or structs alone. */
+const areNested = (c: ExprContext, e: PlanExpr): boolean => {
+  const found = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
+  return found.length > 0 && found.every(({ kind }) => nestedKinds.has(kind));
+};
+const nestedKinds: ReadonlySet<Type['kind']> = new Set(['array', 'map', 'record', 'set']);
 /** Columns that hold times alone. */
 const timeIn = (c: ExprContext, e: PlanExpr): 'timestamp' | undefined => {
   const found = c.sql?.typeOf ? alternatives(c.sql.typeOf(e)).filter((t) => t !== types.null) : [];
