@@ -132,11 +132,36 @@ export const sqlTypeOf = (e: PlanExpr): SqlType | undefined => {
     (e.name === 'bitstring' || e.name === 'set_bit' || (bitFunctions.has(e.name) && e.arguments.some(isBits)))
   )
     return { kind: 'bit' };
+  const passed = passedOn(e);
+  if (passed) return sqlTypeOfAll(passed);
   if (e.kind !== 'call') return undefined;
   if (e.name === 'make_time') return { kind: 'clock', digits: 6 };
   if (makers.has(e.name)) return { kind: 'json' };
   return dateFunctions.has(e.name) ? { kind: 'date' } : undefined;
 };
+/** The values of which an expression gives one; undefined for all others. */
+const passedOn = (e: PlanExpr): readonly PlanExpr[] | undefined => {
+  switch (e.kind) {
+    case 'call':
+      if (e.name === 'nullif') return e.arguments.slice(0, 1);
+      return passing.has(e.name) ? e.arguments : undefined;
+    case 'conditional':
+      return [e.then, e.otherwise];
+    case 'case':
+      return [...e.branches.map((b) => b.then), ...(e.otherwise ? [e.otherwise] : [])];
+    default:
+      return undefined;
+  }
+};
+const passing: ReadonlySet<string> = new Set(['coalesce', 'greatest', 'ifnull', 'least']);
+/** What values are together that are null or of one of these types. */
+const sqlTypeOfAll = (list: readonly PlanExpr[]): SqlType | undefined => {
+  const given = list.filter((e) => e.kind !== 'literal' || e.value.type !== types.null);
+  const [first, ...others] = given.map(sqlTypeOf);
+  if (!first || !passedTypes.has(first.kind)) return undefined;
+  return others.every((o) => o?.kind === first.kind) ? first : undefined;
+};
+const passedTypes: ReadonlySet<SqlType['kind']> = new Set(['bit', 'clock', 'date', 'uuid']);
 /** Functions that give bits of bits, and of numbers numbers. */
 const bitFunctions: ReadonlySet<string> = new Set([
   'and_bits',
