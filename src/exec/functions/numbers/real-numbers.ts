@@ -63,6 +63,11 @@ const even = (x: number): number => {
   const found = up % 2 === 0 ? up : up + 1;
   return x < 0 ? -found : found;
 };
+/** The engine's own remainder is exact; it has the sign of the dividend. */
+const floorRemainder = (a: number, b: number): number => {
+  const rest = a % b;
+  return rest === 0 || rest < 0 === b < 0 ? rest : rest + b;
+};
 const binomial = (n: number | bigint, k: number | bigint): number | bigint | null | Refusal => {
   if (n < 0) return new Refusal('negative number');
   if (k < 0 || k > n) return 0;
@@ -145,7 +150,7 @@ export const realNumbers: readonly FunctionRow[] = [
   ...rowsOf(
     'fmod(a, b)',
     'What a division of numbers leaves that is rounded down.',
-    byRow('fmod', ['number', 'number'], 'number', (a, b) => a - b * Math.floor(a / b)),
+    byRow('fmod', ['number', 'number'], 'number', floorRemainder),
     [['fmod(7.5,2)', '1.5'], wrong('fmod', ',1')],
   ),
   ...rowsOf(
