@@ -73,6 +73,11 @@ const filed: Readonly<Record<string, string>> = {
   'select min(t) as a, max(t) as b, list(t) as c, max(u) as d from filed': `{a:"10:00:00.5",b:"12:30:00",c:["10:00:00.5","12:30:00"],d:"${uuid}"}`,
   "select t + interval 1 hour as a, coalesce(t, time '1:00') as b, d + t as c, t - time '12:00' as e from filed where i = 2":
     '{a:"13:30:00",b:"12:30:00",c:2024-01-03T12:30:00Z,e:30m}',
+  "select lag(t) over (order by i) + interval 1 hour as a, [t, t][2] + interval 1 hour as b, list_extract([t], 1) < '12:00' as c from filed order by i":
+    '{a:null::(string|null),b:"11:00:00.5",c:true}\n{a:"11:00:00.5",b:"13:30:00",c:false}',
+  "select g + interval 1 hour as a, d + n as b, [t]::varchar as c from (select i, d, t, greatest(t, t) as g, nullif(t, time '1:00') as n from filed) s where i = 2": `{a:"13:30:00",b:2024-01-03T12:30:00Z,c:"['12:30:00']"}`,
+  "select greatest(v, interval '2 hours') as a, least(v, v) + interval '1 hour' as b from filed order by i":
+    '{a:2h,b:2h}\n{a:256d,b:256d1h}',
   "select t from filed union select time '12:30' order by 1": '{t:"10:00:00.5"}\n{t:"12:30:00"}',
   'select t from filed where i = 1': '{t:1970-01-01T10:00:00.5Z::=arrow_time64_us}',
   'select sum(v) as a, avg(v) as b, min(v) as c, max(v) as e from filed': '{a:256d1h,b:128d30m,c:1h,e:256d}',

@@ -74,8 +74,11 @@ const share: Rest = { result: () => types.float64, takesOrder };
 /** The argument or null. */
 const ofArgument: FunctionSignature['result'] = ([argument]) => argument && orNull(argument);
 /** The argument or the default. */
-const orOther: FunctionSignature['result'] = ([argument, offset, other]) =>
-  argument && orNull(offset && !other ? argument : either(argument, other ?? types.null));
+const orOther: FunctionSignature['result'] = (given) => {
+  const [argument, , other] = given;
+  if (!argument || given.length < 3) return argument && orNull(argument);
+  return other && orNull(either(argument, other));
+};
 const value = (max: number, result: FunctionSignature['result'] = ofArgument): Rest => ({
   count: [max === 2 ? 2 : 1, max],
   result,

@@ -35,7 +35,7 @@ import { atZone } from './values/zones.ts';
 import { lowerInterval, lowerSpanText, lowerTimeRange } from './values/intervals.ts';
 import { unitAdded } from './values/units.ts';
 import { momentOfCall, today } from './values/moment.ts';
-import { asKeyOf, hasSpanKeys, nullifOfSpans } from './values/stored.ts';
+import { asKeyOf, hasSpanKeys, nullifOfSpans, spanOfFile } from './values/stored.ts';
 import { alternatives, unknownType } from '../types/of.ts';
 import type { TypeOf } from './values/decimals.ts';
 
@@ -243,7 +243,9 @@ export const lowerSqlCall = (a: Analysis, name: string, e: CallExpr, c: ExprCont
     case 'greatest':
     case 'least': {
       const given = values();
-      const alike = alikeNumbers(c.sql?.typeOf, readBeside(c, given));
+      const spans = given.map((value) => spanOfFile(value, c.sql?.typeOf));
+      const isOfFile = spans.some((value, i) => value !== given[i]);
+      const alike = alikeNumbers(c.sql?.typeOf, readBeside(c, isOfFile ? spans : given));
       return alike === given ? undefined : { kind: 'call', name, arguments: alike, sql: true };
     }
     case 'coalesce':

@@ -47,6 +47,7 @@ import {
   recordOf,
   unknownType,
   areDates,
+  toldOf,
   withoutTold,
 } from './of.ts';
 import { scaleOfCall } from '../sql/values/decimals.ts';
@@ -615,6 +616,8 @@ export class TypeChecker {
     const scale = scaleOfCall(e, (a) => this.expr(a, self));
     if (scale !== undefined) return orNull(decimalType(scale));
     if (dateFunctions.has(e.name) || (oneOf.has(e.name) && areDates(args))) return orNull(dateType);
+    const told = oneOf.has(e.name) ? toldOf(e.name === 'nullif' ? args.slice(0, 1) : args) : undefined;
+    if (told) return orNull(told);
     const [first] = args;
     if (!first) return unknownType;
     switch (this.environment.functions.find(e.name)?.gives) {

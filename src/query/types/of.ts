@@ -131,6 +131,12 @@ const fuseTold = (a: Type, b: Type): Type | undefined => {
   const type = decimalType(Math.max(...scales.map((s) => s ?? 0)));
   return members.includes(types.null) ? unionType([type, types.null]) : type;
 };
+/** Of which kind texts are together that are known to be more, or null; undefined for all else. */
+export const toldOf = (list: readonly Type[]): Type | undefined => {
+  const given = list.flatMap(membersOf).filter((m) => m !== types.null);
+  const [first] = given;
+  return first && isToldText(first) && given.every((m) => m === first) ? first : undefined;
+};
 /** Whether all of these are dates by their names, or null, and one is none. */
 export const areDates = (list: readonly Type[]): boolean => {
   const members = list.flatMap(membersOf).filter((m) => m !== types.null);

@@ -68,7 +68,7 @@ describe('columns', () => {
     [`select i::varchar as s ${three} order by i`, '{s:"1 month"} {s:"31 days"} {s:"2 years 03:00:00"}'],
     [
       `select avg(i)::varchar as a, min(i)::varchar as b, max(i)::varchar as c, median(i) as d, list(i)::varchar as e ${three}`,
-      '{a:"8 months 20 days 09:00:00",b:"1 month",c:"2 years 03:00:00",d:31d,e:"[1 month, 31 days, 2 years 03:00:00]"}',
+      '{a:"8 months 20 days 09:00:00",b:"1 month",c:"2 years 03:00:00",d:31d,e:"[1 month, 31 days, \'2 years 03:00:00\']"}',
     ],
     [
       `select max(i order by x)::varchar as a, arg_max(x, i) as b, list(x order by i desc) as c ${three}`,

@@ -342,8 +342,10 @@ const textOfDecimal = (exact: Exact | undefined, scale: number): string | undefi
 const quotedInside = /^\s|\s$|^$|[,[\](){}"'=:\\]|^null$/i;
 const innerText = (v: Value, known: SqlType | undefined): string => {
   const { type, data } = underValue(v);
-  const text = data === null ? 'NULL' : sqlText(v, known);
-  return type === types.string && quotedInside.test(text) ? `'${text.replace(/['\\]/g, '\\$&')}'` : text;
+  if (data === null) return 'NULL';
+  const text = sqlText(v, known);
+  const isWhole = type.kind === 'primitive' || type === spanRecord;
+  return isWhole && quotedInside.test(text) ? `'${text.replace(/['\\]/g, '\\$&')}'` : text;
 };
 const primitiveText = (type: Type, data: Data): string => {
   switch (type) {

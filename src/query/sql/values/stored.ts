@@ -23,7 +23,12 @@ const namesOf = (t: Type): readonly string[] | undefined => {
 };
 /** What may be such a column: it is asked for its type only then. */
 const mayBeColumn = (e: PlanExpr): boolean =>
-  e.kind === 'field' || e.kind === 'index' || e.kind === 'subquery' || e.kind === 'apply';
+  e.kind === 'field' ||
+  e.kind === 'index' ||
+  e.kind === 'subquery' ||
+  e.kind === 'apply' ||
+  (e.kind === 'call' && elements.has(e.name));
+const elements: ReadonlySet<string> = new Set(['array_extract', 'list_element', 'list_extract']);
 const storedType = (t: Type): SqlType | undefined => {
   const names = namesOf(t);
   const [first, ...others] = names?.map(sqlTypeOfName) ?? [];
