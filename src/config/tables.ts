@@ -428,7 +428,7 @@ export const serveOptions = [
     type: 'list',
     fallback: '127.0.0.1:9867',
     value: 'ADDRESS',
-    text: 'where to listen: HOST:PORT (port 0 picks a free one) or unix:PATH (for its owner alone; for others too with ?mode=660 behind it); may be repeated; sockets that systemd passes take the place of the default',
+    text: 'where to listen: HOST:PORT (port 0 picks a free one) or unix:PATH (for its owner alone; for others too with ?mode=660 after it); may be repeated; sockets that systemd passes take the place of the default',
     ...inEnvironment,
   },
   {

@@ -279,7 +279,7 @@ const start = async (task: Task, request: TaskRequest): Promise<void> => {
 };
 
 /**
- * A thread without a task gives back what the last one left: soon where rows had to be put aside; else what is much when
+ * A thread without a task gives back what the last one left: soon where rows had to be spilled; else what is much when
  * it has had none for some seconds, or when the process comes near to its bound, and all of it when it has had none for
  * long. What comes next often comes soon, and finds its code compiled if nothing was collected meanwhile: with pauses
  * of a second or more between them, four of ClickBench's groupings take 0.94 of the processor time that they take with

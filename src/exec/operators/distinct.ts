@@ -1,7 +1,7 @@
 /**
  * distinct: the first row for each value (type and value) of the expression.
  *
- * When memory runs out, rows whose value is not known yet are put aside by its hash and looked at afterwards, a
+ * When memory runs out, rows whose value is not known yet are spilled by its hash and looked at afterwards, a
  * partition at a time; they come in that order then.
  */
 import { type Vector, take } from '../../vectors/vector.ts';
@@ -39,7 +39,7 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
   const { memory, context } = build;
   const seen = new Seen(sql);
   let held = 0;
-  let aside: Partitions | undefined;
+  let partitions: Partitions | undefined;
   try {
     for (const item of input) {
       if (!isBatch(item)) {
@@ -47,26 +47,26 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
         continue;
       }
       const values = withoutNames(yield* evaluate(expr, item));
-      if (aside) {
+      if (partitions) {
         const rows = seen.unknown(values);
         if (rows.length > 0)
-          yield* aside.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level, sql));
+          yield* partitions.add(take(item, rows), partitionsOf([take(values, rows)], rows.length, level, sql));
         continue;
       }
       const rows = seen.fresh(values);
       memory.add(seen.bytes - held);
       held = seen.bytes;
-      if (memory.isOverWith(held) && context.host.spill && level < levelsMax) aside = new Partitions(build);
+      if (memory.isOverWith(held) && context.host.spill && level < levelsMax) partitions = new Partitions(build);
       else if (memory.isFullWith(held) && !context.host.spill) memory.refuse('distinct');
       if (rows.length > 0) yield rows.length === item.length ? item : take(item, rows);
     }
-    if (!aside) return;
+    if (!partitions) return;
     seen.clear();
     memory.add(-held);
     held = 0;
-    yield* aside.flush();
-    for (const p of aside.each()) {
-      const spilled = aside.run(p)!;
+    yield* partitions.flush();
+    for (const p of partitions.each()) {
+      const spilled = partitions.run(p)!;
       yield* run(
         pulled(() => spilled.read(), context.signal),
         expr,
@@ -77,7 +77,7 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
     }
   } finally {
     memory.add(-held);
-    aside?.close();
+    partitions?.close();
   }
 }
 

@@ -2,7 +2,7 @@
  * INTERSECT and EXCEPT: the right side is counted by codes of its rows, as SQL tells them apart, the left side streams
  * past it.
  *
- * When memory runs out, both sides are put aside by the hash of their rows and worked on a partition at a time; rows
+ * When memory runs out, both sides are spilled by the hash of their rows and worked on a partition at a time; rows
  * then come in the order of partitions. Not `all`: each row once. `all`: a row that is m times on the left and n times
  * on the right comes min(m, n) times, or m - n times.
  */
@@ -41,59 +41,59 @@ function* run(left: Stream, right: Stream, options: SetOptions, build: Build, le
   let waiting: Vector[] = [];
   let held = 0;
   let waitingBytes = 0;
-  let aside: Aside | undefined;
+  let spilled: SpilledSides | undefined;
   const account = (): void => {
-    // What is put aside is copied first.
-    const bytes = counter.bytes * (!aside && context.host.spill && level < levelsMax ? 2 : 1) + waitingBytes;
+    // What is spilled is copied first.
+    const bytes = counter.bytes * (!spilled && context.host.spill && level < levelsMax ? 2 : 1) + waitingBytes;
     memory.add(bytes - held);
     held = bytes;
   };
-  /** Puts what is there aside once it is too much. */
+  /** Spills what is there once it is too much. */
   const overflow = function* overflow(): Generator<Item> {
     account();
-    if (!memory.isOverWith(held) || aside || level >= levelsMax) return;
+    if (!memory.isOverWith(held) || spilled || level >= levelsMax) return;
     if (!context.host.spill) return memory.isFull ? memory.refuse(options.operator) : undefined;
-    aside = new Aside(build, level);
+    spilled = new SpilledSides(build, level);
     if (!counter.isClosed) {
-      yield* aside.right(counter.giveUp(context.batchRows));
-      for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* aside.left(batch);
+      yield* spilled.right(counter.giveUp(context.batchRows));
+      for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* spilled.left(batch);
       waitingBytes = 0;
     }
     account();
   };
   const pass = function* pass(batch: Vector): Generator<Item> {
-    if (aside && !counter.isClosed) return yield* aside.left(batch);
-    const unknown = yield* counter.pass(batch, aside !== undefined);
-    if (aside && unknown) yield* aside.left(unknown);
+    if (spilled && !counter.isClosed) return yield* spilled.left(batch);
+    const unknown = yield* counter.pass(batch, spilled !== undefined);
+    if (spilled && unknown) yield* spilled.left(unknown);
     yield* overflow();
   };
   const takeRight = function* takeRight(batch: Vector): Generator<Item> {
-    if (aside) return yield* aside.right([batch]);
+    if (spilled) return yield* spilled.right([batch]);
     counter.count(batch);
     yield* overflow();
   };
   const takeLeft = function* takeLeft(batch: Vector): Generator<Item> {
-    if (aside) return yield* aside.left(batch);
+    if (spilled) return yield* spilled.left(batch);
     waiting.push(batch);
     waitingBytes += sizeOf(batch);
     yield* overflow();
   };
   try {
     yield* rightFirst(right, items, { right: takeRight, left: takeLeft });
-    if (!aside) counter.isClosed = true;
+    if (!spilled) counter.isClosed = true;
     for (let batch = waiting.shift(); batch; batch = waiting.shift()) yield* pass(batch);
     waitingBytes = 0;
     for (let next = items.next(); !next.done; next = items.next()) {
       if (isBatch(next.value)) yield* pass(next.value);
       else yield next.value;
     }
-    if (!aside) return;
+    if (!spilled) return;
     counter.clear();
     account();
-    yield* aside.each((l, r) => run(l, r, options, build, level + 1), options.operator === 'except');
+    yield* spilled.each((l, r) => run(l, r, options, build, level + 1), options.operator === 'except');
   } finally {
     items.return?.();
-    aside?.close();
+    spilled?.close();
     memory.add(-held);
   }
 }
@@ -101,8 +101,8 @@ function* run(left: Stream, right: Stream, options: SetOptions, build: Build, le
 /** Rows as they are compared. */
 const bare = (batch: Vector): Vector => under(plainRows(batch));
 
-/** Both sides, put aside by the hash of their rows. */
-class Aside {
+/** Both sides, spilled by the hash of their rows. */
+class SpilledSides {
   private readonly build: Build;
   private readonly level: number;
   private readonly lefts: Partitions;

@@ -1,6 +1,6 @@
 /**
  * `exists` and `not exists` of a filter become joins: each row goes past the rows of the subquery once, instead of
- * batch after batch being looked up in them, and what does not fit into memory is put aside once. Only where the
+ * batch after batch being looked up in them, and what does not fit into memory is spilled once. Only where the
  * subquery is joined to the values of the row around it by an equality.
  */
 import {

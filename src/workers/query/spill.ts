@@ -1,5 +1,5 @@
 /**
- * Temporary files of one task: sorted runs of a load, and batches that operators put aside. Nothing here survives a
+ * Temporary files of one task: sorted runs of a load, and batches that operators spill. Nothing here survives a
  * crash, nothing is synced; what a crash leaves behind is removed when the pool starts.
  */
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
@@ -30,7 +30,7 @@ export class TaskSpill implements SpillStore {
   private readonly files = new Set<FileBytes>();
   private scratch: ObjectStore | undefined;
   private readonly began: (() => void) | undefined;
-  /** `began`: told when the first rows are put aside. */
+  /** `began`: told when the first rows are spilled. */
   constructor(parent: string, began?: () => void) {
     this.parent = parent;
     this.began = began;

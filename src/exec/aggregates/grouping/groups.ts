@@ -40,7 +40,7 @@ export class GroupTable {
   }
   /**
    * A table without groups for other rows of the same keys: if these have turned out to be of very many numbers here,
-   * it takes them as such from the start. Else each partition of 10,000,000 rows that were put aside finds it out by
+   * it takes them as such from the start. Else each partition of 10,000,000 rows that were spilled finds it out by
    * itself, half way: a grouping by two ids takes 0.8 of the processor time.
    */
   another(): GroupTable {

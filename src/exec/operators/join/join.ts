@@ -6,7 +6,7 @@
  * come last. A row whose key is error("missing") takes part in nothing, unmatched output included. A join that runs
  * again and again (`kept`) reads and indexes its right side, if it fits into memory; where few rows look for partners
  * among many, it is these that are indexed, and the right side streams past them (join/turned.ts). What does not fit is
- * put aside on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
+ * spilled on both sides, by the hash of the keys, and joined a partition at a time (join/spill.ts); rows then come in
  * the order of partitions.
  */
 import { sizeOf } from '../../../vectors/sizes.ts';

@@ -1,5 +1,5 @@
 /**
- * Joins of more than fits into memory. Both sides are put aside in partitions by the hash of their keys, and partitions
+ * Joins of more than fits into memory. Both sides are spilled in partitions by the hash of their keys, and partitions
  * are joined one by one, partitioned again where one is too large. Where that leads nowhere, since the rows share a key
  * or there are no keys at all, the right side is taken a piece at a time, and all of the left side passes each piece;
  * so is it where a key of one side has texts and the other has none, since a text is read as what the other side is and
@@ -33,7 +33,7 @@ import { pulled } from '../../pulled.ts';
 /** What a piece of the right side may take however small the budget. */
 const pieceBytesMin = 1 << 20;
 
-/** Both sides of a join, put aside. */
+/** Both sides of a join, spilled. */
 export class Aside {
   private readonly parts: JoinParts;
   private readonly level: number;

@@ -2,8 +2,8 @@
  * Joins turned: the left rows are indexed and the right side streams past them. So are inner joins that run again and
  * again for a few rows (`kept`: subqueries that are asked about rows around them), those whose left side is likely to
  * have fewer rows (`leftFirst`), and joins whose right side does not fit into memory while the left one does, before
- * anything is put aside. Nothing of a right side of millions of rows is
- * held, indexed or put aside for the sake of some thousand that look for partners.
+ * anything is spilled. Nothing of a right side of millions of rows is
+ * held, indexed or spilled for the sake of some thousand that look for partners.
  *
  * It buys, with rows gathered (gather.ts): TPC-H Q17 at scale 1, where 6,000 rows look among 6,000,000, takes 1.0 s of
  * processor time in place of 68.

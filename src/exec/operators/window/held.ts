@@ -133,7 +133,7 @@ class Held {
     return { columns: columns.map((v) => slice(v, count, count + length)), length };
   }
 
-  /** Rows with their results; those from `count` on are put aside again. */
+  /** Rows with their results; those from `count` on are spilled again. */
   private *giveRows(rows: Stream, results: readonly Field[], count: number): Generator<Item> {
     let at = 0;
     for (const item of rows) {
@@ -190,7 +190,7 @@ class Held {
     return isLong || memory.isOverWith(this.bytes) ? this.groupRows : 0;
   }
 
-  /** Puts rows aside, on disk once a partition has been too large. */
+  /** Spills rows, to disk once a partition has been too large. */
   private *keep(batch: Vector): Generator<Item> {
     if (this.run) return yield* wait(this.run.append(batch));
     const bytes = shownBytes(batch);
