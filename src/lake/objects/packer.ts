@@ -3,7 +3,7 @@
  * by a worker and kept as packs, a transaction each. Nobody waits for it; a stop in between loses nothing but work.
  */
 import { setImmediate as nextTurn, setTimeout as later } from 'node:timers/promises';
-import { LakeError } from '../../errors.ts';
+import { codeOf, LakeError } from '../../errors.ts';
 import type { Id, ObjectMeta, PackOptions } from '../lake.types.ts';
 import type { ObjectEntry } from './list.ts';
 import { type Pack, encodePack } from './packs.ts';
@@ -69,7 +69,8 @@ export class Packer {
     this.waiting.set(face, branches.add(branch));
     this.running ??= this.run()
       .catch((fault: unknown) => {
-        if (!this.host.closing()) this.host.report(fault);
+        // Workers close before the lake does.
+        if (!this.host.closing() && codeOf(fault) !== 'workers-closed') this.host.report(fault);
       })
       .finally(() => {
         this.running = undefined;

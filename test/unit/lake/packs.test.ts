@@ -1,7 +1,8 @@
 /** Packs of small objects: the same answers as without them, whatever was done to the objects since. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { LakeError } from '../../../src/errors.ts';
 import { newId } from '../../../src/lake/ksuid.ts';
 import type { Id, Lake, PackOptions } from '../../../src/lake/lake.types.ts';
 import { ObjectCutter } from '../../../src/lake/objects/cutter.ts';
@@ -15,7 +16,7 @@ import { valueAt } from '../../../src/vectors/vector.ts';
 import { runSmallLoad } from '../../../src/workers/load/small.ts';
 import { scriptArguments } from '../../support/script.ts';
 import { startService, type TestService } from '../../support/service/server.ts';
-import { bound, openTestLake, temporaryDirectory } from './support.ts';
+import { bound, inlineObject, openTestLake, temporaryDirectory } from './support.ts';
 
 const json = { 'content-type': 'application/json', accept: 'application/json' };
 const storeOf = (service: TestService, pool: string) =>
@@ -245,6 +246,17 @@ describe('packs', () => {
     }
     expect(Math.max(...work.slice(1))).toBeLessThan(1.5);
     expect((await keysOf(lake, true)).keys).toEqual((await keysOf(lake, false)).keys);
+  });
+
+  test('workers that close while they pack are no fault of the lake', async () => {
+    const directory = await temporaryDirectory();
+    const objects = openObjects(directory);
+    const prepare = vi.fn<PackOptions['prepare']>(() => Promise.reject(new LakeError('workers-closed')));
+    // A fault that the lake reports fails the test.
+    const lake = await openTestLake({ directory, objects, packs: { objectsMin: 16, prepare } });
+    await lake.createPool({ name: 'p' });
+    for (let i = 0; i < 20; i++) await lake.pool('p').load('main', [inlineObject(i)]);
+    await expect.poll(() => prepare.mock.calls.length, { timeout: 20_000 }).toBe(1);
   });
 
   test('what is left to pack is looked for where something was left, or is new', async () => {
