@@ -43,14 +43,17 @@ export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseForma
 const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array => {
   const { format } = response;
   const { warnings, hint, faults } = told ?? {};
-  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || isBinaryFormat(format))
-    return valueBytes(commitValue(commit, warnings, { hint, faults }), format, formOf(response));
+  const written = (): Uint8Array =>
+    valueBytes(commitValue(commit, warnings, { hint, faults }), format, formOf(response));
+  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || isBinaryFormat(format)) return written();
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {
     const bytes = Buffer.from(valueBytes(commitValue(zeroId, warnings), format));
     templates.set(format, (template = { bytes, at: bytes.indexOf(zeroId) }));
   }
+  // A format that does not spell ids as hexadecimal digits.
+  if (template.at < 0) return written();
   const answer = Buffer.from(template.bytes);
   answer.write(commit, template.at, 'latin1');
   return answer;
