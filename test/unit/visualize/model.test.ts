@@ -68,6 +68,14 @@ describe('live', () => {
     expect([model.at, last(model)]).toEqual([2, ['working']]);
   });
 
+  test('the machine of an actor is all of its name before the number or the id', () => {
+    const model = new Model(true);
+    model.take(hello());
+    const actors = ['query/3', 'store#2', 'load2/1', 'pool-of-others/1'];
+    model.take(frame(actors.map((actor, i) => record(i + 1, 'idle', 'idle', 'job', { actor }))));
+    expect(actors.map((actor) => model.actors.get(actor)!.machine)).toEqual(['query', 'store', 'lake', 'lake']);
+  });
+
   test('the oldest messages go, and with the last one of it an actor that ended', () => {
     const model = new Model(true);
     model.take(hello());
