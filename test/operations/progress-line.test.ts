@@ -88,19 +88,22 @@ describe.skipIf(lacksPython('pty'))('at a terminal', () => {
     expect([fault, status]).toEqual(['', 0]);
     return shown.join('');
   };
-  /** A file that grows until the test is done with it: a pipe. */
+  /** A file that grows for a second and a half from when it is read: a pipe. */
   const slowly = (name: string): string => {
     const path = join(folder, name);
     spawnSync('mkfifo', [path]);
     const pipe = createWriteStream(path);
-    let k = 0;
-    const timer = setInterval(() => {
-      pipe.write(`{"k":${k},"s":"${'x'.repeat(2000)}"}\n`);
-      if (++k === 60) {
-        clearInterval(timer);
-        pipe.end();
-      }
-    }, 25);
+    // A pipe is open when its reader has opened it too.
+    pipe.once('open', () => {
+      let k = 0;
+      const timer = setInterval(() => {
+        pipe.write(`{"k":${k},"s":"${'x'.repeat(2000)}"}\n`);
+        if (++k === 60) {
+          clearInterval(timer);
+          pipe.end();
+        }
+      }, 25);
+    });
     return path;
   };
 
