@@ -58,7 +58,7 @@ import {
 import { conditionIn } from '../sql/conditions.ts';
 import { asSqlValue, negatedSpan, spanOfFile, spansAlike, spansAlikeIn, storedColumn } from '../sql/values/stored.ts';
 import {
-  asText,
+  joinedParts,
   besideClock,
   besideFloat,
   besideTime,
@@ -436,10 +436,11 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (c.sql) checkLists(a, e, [left, right], c.sql.typeOf);
   const ofSql = sqlOperator(e.op, left, right, c);
   if (ofSql) return ofSql;
-  if (e.op === '||')
-    return isSql(c)
-      ? { kind: 'concat', left: asText(c, left), right: asText(c, right), sql: true }
-      : { kind: 'concat', left, right };
+  if (e.op === '||') {
+    if (!isSql(c)) return { kind: 'concat', left, right };
+    const [first, second] = joinedParts(c, [left, right]);
+    return { kind: 'concat', left: first!, right: second!, sql: true };
+  }
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
   if (e.op === '+' && isSql(c) && [left, right].every((x) => isList(c, x)))
     return { kind: 'concat', left, right, sql: true };

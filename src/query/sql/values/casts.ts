@@ -15,7 +15,7 @@ import { type TypeOf, isBeyondDecimals, scaleOf } from './decimals.ts';
 import { isInterval, toldIn } from './stored.ts';
 import { type SqlType, dateFunctions, decimalPrecisionMax, sqlTypeText } from './types.ts';
 import { didYouMean } from '../../analyze/suggest.ts';
-import { alternatives, areDates } from '../../types/of.ts';
+import { alternatives, areDates, unknownType } from '../../types/of.ts';
 
 const castLengthMax = 60;
 const shown = (text: string): string => (text.length > castLengthMax ? `${text.slice(0, castLengthMax)}..` : text);
@@ -216,16 +216,32 @@ export const lowerSqlDate = (
       );
 };
 
-/** Functions that make one text of their arguments. */
-const joining: ReadonlySet<string> = new Set(['concat', 'concat_ws', 'format', 'printf']);
+/** Functions that put their arguments into a text. */
+const formatting: ReadonlySet<string> = new Set(['format', 'printf']);
 /** Functions that make JSON of their arguments, in which dates are texts. */
 const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json_quote', 'to_json']);
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
 export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
   if (quoting.has(name)) return args.map((e) => (knownType(c.sql?.typeOf, e)?.kind === 'date' ? asText(c, e) : e));
   if (name === 'array_to_string') return args.map((e, i) => (i === 0 ? textsIn(c, e) : e));
-  return joining.has(name) ? args.map((e) => asText(c, e, name === 'format' || name === 'printf')) : args;
+  if (name === 'concat') return joinedParts(c, args);
+  // The elements of lists count one by one.
+  if (name === 'concat_ws') return args.map((e) => (isKnownList(c, e) ? textsIn(c, e) : asText(c, e)));
+  return formatting.has(name) ? args.map((e) => asText(c, e, true)) : args;
 };
+/** What `||` and concat join: lists as they are where all may be some, else texts. */
+export const joinedParts = (c: ExprContext, parts: readonly PlanExpr[]): readonly PlanExpr[] =>
+  parts.every((e) => mayBeList(c, e)) ? parts : parts.map((e) => asText(c, e));
+const isKnownList = (c: ExprContext, e: PlanExpr): boolean => knownType(c.sql?.typeOf, e)?.kind === 'list';
+const mayBeList = (c: ExprContext, e: PlanExpr): boolean => {
+  const known = knownType(c.sql?.typeOf, e);
+  if (known) return known.kind === 'list';
+  const type = e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e);
+  return (
+    type === undefined || alternatives(type).some((t) => listKinds.has(t.kind) || t === types.null || t === unknownType)
+  );
+};
+const listKinds: ReadonlySet<Type['kind']> = new Set(['array', 'set']);
 /** A list of dates or decimals as the list of their texts. */
 const textsIn = (c: ExprContext, e: PlanExpr): PlanExpr => {
   const from = knownType(c.sql?.typeOf, e) ?? toldIn(e, c.sql?.typeOf);
