@@ -30,8 +30,15 @@ export const lowerSqlCast = (a: Analysis, e: CastExpr & { readonly target: SqlTy
 /** Of what is known to be a decimal from the columns of FROM too. */
 const castOf = (typeOf: TypeOf, operand: PlanExpr, type: SqlType, options: CastOptions): PlanExpr => {
   const from = knownType(typeOf, operand) ?? toldIn(operand, typeOf);
+  if (type.kind === 'json') {
+    const isText = from !== undefined && textsInJson.has(from.kind);
+    const part = isText ? castTo(operand, { kind: 'plain', type: types.string }, { from }) : jsonPart(typeOf, operand);
+    if (part !== operand) return { kind: 'call', name: 'json_quote', arguments: [part], sql: true };
+  }
   return castTo(operand, type, { ...options, ...(from && { from }) });
 };
+/** What is no JSON by its text, and a text in JSON. */
+const textsInJson: ReadonlySet<SqlType['kind']> = new Set(['bit', 'clock', 'uuid']);
 /** What is known of an expression by itself or by the columns of FROM. */
 const knownType = (typeOf: TypeOf, e: PlanExpr): SqlType | undefined => {
   const scale = scaleOf(e, typeOf);
@@ -222,12 +229,20 @@ const formatting: ReadonlySet<string> = new Set(['format', 'printf']);
 const quoting: ReadonlySet<string> = new Set(['json_array', 'json_object', 'json_quote', 'to_json']);
 /** The arguments of a call: what texts are made of has SQL's where the query says what it is, as dates and decimals. */
 export const asTexts = (c: ExprContext, name: string, args: readonly PlanExpr[]): readonly PlanExpr[] => {
-  if (quoting.has(name)) return args.map((e) => (knownType(c.sql?.typeOf, e)?.kind === 'date' ? asText(c, e) : e));
+  if (quoting.has(name)) return args.map((e) => jsonPart(c.sql?.typeOf, e));
   if (name === 'array_to_string') return args.map((e, i) => (i === 0 ? textsIn(c, e) : e));
   if (name === 'concat') return joinedParts(c, args);
   // The elements of lists count one by one.
   if (name === 'concat_ws') return args.map((e) => (isKnownList(c, e) ? textsIn(c, e) : asText(c, e)));
   return formatting.has(name) ? args.map((e) => asText(c, e, true)) : args;
+};
+/** What JSON has as texts of SQL's: dates, also in lists, and intervals. */
+const jsonPart = (typeOf: TypeOf, e: PlanExpr): PlanExpr => {
+  const known = knownType(typeOf, e);
+  const text: SqlType = { kind: 'plain', type: types.string };
+  if (known?.kind === 'date' || isInterval(e, typeOf)) return castOf(typeOf, e, text, {});
+  if (known?.kind !== 'list' || known.element.kind !== 'date') return e;
+  return castTo(e, { kind: 'list', element: text }, { from: known });
 };
 /** What `||` and concat join: lists as they are where all may be some, else texts. */
 export const joinedParts = (c: ExprContext, parts: readonly PlanExpr[]): readonly PlanExpr[] =>
