@@ -12,7 +12,8 @@ import {
 } from '../../vectors/type.ts';
 import { LakeError } from '../../errors.ts';
 import { roundFloat } from '../../vectors/literal.ts';
-import { textError } from '../../vectors/value.ts';
+import { supText } from '../../vectors/sup/print.ts';
+import { integer, textError } from '../../vectors/value.ts';
 import { Builder } from '../../vectors/builder.ts';
 import {
   type Vector,
@@ -414,7 +415,7 @@ const calculateExactly = (
     if (mixedSigns && !checked && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
     else if (!zeros?.[i]) {
       const result = exact(operator, narrow(a), narrow(b));
-      if (checked && !isWithin(type, result)) throw overflow(`${a} ${operator} ${b}`, type);
+      if (checked && !isWithin(type, result)) throw overflow(`${shown(x, a)} ${operator} ${shown(y, b)}`, type);
       out[i] = result;
     }
   }
@@ -423,6 +424,9 @@ const calculateExactly = (
     ? overlay(result, tooLarge, errors('integer overflow: uint64 value too large for int64', length))
     : result;
 };
+/** An operand as it is written: times and durations are kept as numbers of nanoseconds. */
+const shown = (type: Type, x: bigint): string =>
+  type === types.time || type === types.duration ? supText({ type, data: integer(x) }) : `${x}`;
 const isWithin = (type: PrimitiveType, x: bigint): boolean => {
   const bits = BigInt(bitsOf(type));
   return isUnsigned(type) ? x >= 0n && x < 1n << bits : x >= -(1n << (bits - 1n)) && x < 1n << (bits - 1n);
@@ -466,7 +470,7 @@ const negateKernelOf =
     for (let i = 0; i < length; i++) {
       const x = BigInt(v.values[i]);
       if (!(unsigned ? x > limit - 1n : x === -limit)) out[i] = -x;
-      else if (sql) throw overflow(`-(${x})`, type);
+      else if (sql) throw overflow(`-(${shown(type, x)})`, type);
       else (bad ??= new Uint8Array(length))[i] = 1;
     }
     const result = numbers(type, narrowed(out));

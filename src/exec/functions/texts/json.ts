@@ -276,21 +276,25 @@ export const jsonFunctions: readonly FunctionRow[] = [
     [['json_quote("x")', '"\\"x\\""']],
   ),
   ...rowsOf(
-    'json_array(v, ...)',
+    'json_array([v, ...])',
     'Values as an array of JSON.',
     byRow('json_array', ['value?'], 'value', (...values) =>
       asJson(values.filter((v) => v !== undefined).map((v) => jsonOf(orNull(v)))),
     ),
-    [['json_array(1,"x",null)', '"[1,\\"x\\",null]"']],
+    [
+      ['json_array(1,"x",null)', '"[1,\\"x\\",null]"'],
+      ['json_array()', '"[]"'],
+    ],
   ),
   ...rowsOf(
-    'json_object(name, v, ...)',
+    'json_object([name, v, ...])',
     'Names and values in turn as an object of JSON.',
     byRow('json_object', ['value?'], 'value', (...values) =>
       objectOf(...(values.map((v) => (v === undefined ? v : orNull(v))) as Value[])),
     ),
     [
       ['json_object("a",1,"b",null)', '"{\\"a\\":1,\\"b\\":null}"'],
+      ['json_object()', '"{}"'],
       ['json_object("a",1,"b")', 'error({message:"json_object: pairs of a name and a value required",on:"a"})'],
     ],
   ),

@@ -49,10 +49,27 @@ export const parseMerge = (s: Scanner): readonly [MergeRowsOp] | undefined => {
   const on = parseOrExpr(s);
   if (on === undefined) return undefined;
   const clauses: Clause[] = [];
-  for (let clause = parseClause(s); clause; clause = parseClause(s)) clauses.push(clause);
+  for (let clause = parseClause(s); clause; clause = parseClause(s)) {
+    checkReached(clause, clauses);
+    clauses.push(clause);
+  }
   if (clauses.length === 0) return undefined;
   const span = { start: s.byte(start), end: s.byte(s.pos) };
   return [{ kind: 'merge-rows-op', source: table.source, ...queriesOf(table, other, on, clauses), ...span }];
+};
+
+/** Of the clauses for rows that match, and of those for others, the first whose condition is true is done. */
+const checkReached = ({ isMatched, start, end }: Clause, before: readonly Clause[]): void => {
+  if (!before.some((other) => other.isMatched === isMatched && !other.condition)) return;
+  const kind = isMatched ? 'WHEN MATCHED' : 'WHEN NOT MATCHED';
+  throw new CompileError([
+    {
+      message: `MERGE INTO: this clause is never reached, since a ${kind} before it has no condition`,
+      start,
+      end,
+      hint: `write the ${kind} without a condition last`,
+    },
+  ]);
 };
 
 const parseClause = (s: Scanner): Clause | undefined => {
