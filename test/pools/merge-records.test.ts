@@ -493,3 +493,18 @@ describe('picks', () => {
     expect([answer.status, answer.body.error]).toEqual([status, expect.stringContaining(error)]);
   });
 });
+
+test('what needs vacuumed objects of an identity is a conflict, and its dry run says the same', async () => {
+  const repo = new Repo();
+  await repo.begin('{id:1}{id:2}', [['id']]);
+  await done('DELETE', `/pool/${repo.pool}/branch/trial`);
+  const deletion = await repo.delete('main', 'id==2');
+  await repo.load('main', '{id:3}');
+  await done('POST', `/pool/${repo.pool}/revision/main/vacuum`);
+  const path = `/pool/${repo.pool}/branch/main/pick/${deletion}`;
+  const error = expect.stringMatching(
+    /^both sides changed something, and records have an identity; their records cannot be compared, since data objects of the common state before were vacuumed: \w+$/,
+  ) as string;
+  expect(await ask('POST', `${path}?dryrun=T`)).toMatchObject({ status: 200, body: { error } });
+  expect(await ask('POST', path)).toMatchObject({ status: 409, body: { error } });
+});

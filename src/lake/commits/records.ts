@@ -64,7 +64,7 @@ export const needsRecords = (store: PoolStore, { fault, sides }: ThreeWay): bool
   fault !== undefined ||
   (store.config.identity !== undefined && sides.own.length + sides.removed.length + sides.gone.length > 0);
 
-/** Pins what is read. @throws records-vacuumed where objects are in each other's way, and the conflict of these where the base is in doubt */
+/** Pins what is read. @throws records-vacuumed, and the conflict of objects in each other's way where the base is in doubt */
 export const openSides = async (store: PoolStore, found: ThreeWay): Promise<RecordSides> => {
   const { base, baseCommit, ours, theirs, fault, isExact } = found;
   const [ourList, theirList] = [await store.list(ours), await store.list(theirs)];
@@ -105,9 +105,12 @@ export const openSides = async (store: PoolStore, found: ThreeWay): Promise<Reco
       },
     };
   } catch (error) {
-    if (!fault || !(error instanceof LakeError && error.code === 'vacuumed')) throw error;
-    const told = { fault: fault.message, objects: error.parameters['objects'] ?? '' };
-    throw new LakeError('records-vacuumed', told, { cause: error, details: fault.details });
+    if (!(error instanceof LakeError && error.code === 'vacuumed')) throw error;
+    const told = {
+      fault: fault?.message ?? 'both sides changed something, and records have an identity',
+      objects: error.parameters['objects'] ?? '',
+    };
+    throw new LakeError('records-vacuumed', told, { cause: error, details: (fault ?? error).details });
   }
 };
 
