@@ -148,15 +148,18 @@ function parseLevels(s: Scanner, min: number): Expr | undefined {
     }
     row++;
     left = next;
-    ceiling =
-      operator!.level === levelComparison
-        ? levelBetween
-        : operator!.level === levelBetween
-          ? levelAnd
-          : operator!.level;
+    ceiling = ceilingBehind(s, operator!);
   }
   return undefined;
 }
+
+/** The tightest level of what may follow an operation. In SQL the answer of a predicate may be compared. */
+function ceilingBehind(s: Scanner, { op, level }: Operator): number {
+  if (s.sql && predicates.has(op)) return levelComparison;
+  if (level === levelComparison) return levelBetween;
+  return level === levelBetween ? levelAnd : level;
+}
+const predicates: ReadonlySet<Operator['op']> = new Set(['between', 'ilike', 'in', 'is', 'like', 'not', 'similar']);
 
 /** In SQL `is` binds looser than the other comparisons: `a > b is null` looks at the comparison. */
 const isLooseIs = (s: Scanner, { op }: Operator): boolean => s.sql && op === 'is';
@@ -466,9 +469,10 @@ function parseBetween(s: Scanner, { left: expr, start, apart }: Left, negated: b
   if (!negated) s.pos += 'between'.length;
   if (!s.gap()) return undefined;
   const symmetric = takesSymmetric(s);
-  const lower = parseLevels(s, levelComparison);
+  const level = s.sql ? levelComparison + 1 : levelComparison;
+  const lower = parseLevels(s, level);
   if (lower === undefined || !s.apartKeyword('and')) return undefined;
-  const upper = parseLevels(s, levelComparison);
+  const upper = parseLevels(s, level);
   return upper === undefined
     ? undefined
     : { kind: 'between', negated, ...(symmetric ? { symmetric } : {}), expr, lower, upper, start, end: s.byte(s.pos) };
