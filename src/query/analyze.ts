@@ -33,8 +33,8 @@ import { CompileError, type QuerySource, joinSources } from './parse/error.ts';
 import type { ChangeRowsOp, MergeRowsOp, QueryNode, SqlExplain, SqlQuery } from './ast.ts';
 import { parse } from './parse/parser.ts';
 import { planText } from './plan/text.ts';
-import { literal } from './plan/walk.ts';
-import { stringValue, itemsData } from '../vectors/value.ts';
+import { callOf, literal } from './plan/walk.ts';
+import { type Value, stringValue, itemsData } from '../vectors/value.ts';
 import { prunerOf } from './rules/predicate-pushdown.ts';
 import { applyRules, rules, type RuleName } from './rules/rules.ts';
 import { definiteRecord } from './types/of.ts';
@@ -310,7 +310,7 @@ export const compileChange = async (
     }),
   };
 };
-/** An environment in which the statement's pool is the one that is given. */
+/** An environment in which the statement's pool is the one that is given, and its moment one in all of its queries. */
 const readingPool = (
   { source: { origin, commit } }: ChangeRowsOp | MergeRowsOp,
   environment: CompileEnvironment,
@@ -324,7 +324,12 @@ const readingPool = (
     r.asof === undefined &&
     r.meta === undefined &&
     r.format === undefined;
-  return { ...environment, resolve: (r) => (isPool(r) ? Promise.resolve([pool]) : environment.resolve(r)) };
+  let moment: Value | undefined;
+  return {
+    ...environment,
+    resolve: (r) => (isPool(r) ? Promise.resolve([pool]) : environment.resolve(r)),
+    now: () => (moment ??= environment.evaluate(callOf('now'), [])),
+  };
 };
 
 /** What MERGE INTO runs, as `MergeRowsOp` has it. */

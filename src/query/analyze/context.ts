@@ -391,7 +391,7 @@ export class Analysis {
   /** The moment of the query: SELECT reads the clock once, whatever asks for it, and so do the views that it reads. */
   now(): PlanExpr {
     this.environment.varies?.();
-    this.moment ??= this.environment.evaluate(callOf('now'), []);
+    this.moment ??= this.environment.now?.() ?? this.environment.evaluate(callOf('now'), []);
     return literal(this.moment);
   }
 

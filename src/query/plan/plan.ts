@@ -700,6 +700,8 @@ export interface CompileEnvironment {
    * source that is known only while the query runs, since a row names it.
    */
   readonly varies?: () => void;
+  /** The moment of a statement of which several queries are made; without it each query has its own. */
+  readonly now?: () => Value;
   /** `lake` only: names that are no pools may be files, so that sources may have a format. */
   readonly filesToo?: boolean;
   readonly functions: FunctionCatalog;
