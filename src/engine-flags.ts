@@ -8,13 +8,10 @@
 /**
  * The engine adds the memory of typed arrays to a thread's heap, which is small beside them, and left to itself
  * collects all of it after every 30 MB of columns: a third of the time of a query that makes many, though nearly all of
- * them die young. So four times what a collection left may come before the next; near to the process's bound threads
- * collect sooner by themselves (workers/collector.ts).
- * Without, eight of ClickBench's groupings of a million rows take 1.2 times the processor time. With one and a half
- * times in place of four, groupings of 10,000,000 rows by two ids and by URL take 1.15 to 1.2 times; a load of 600 MB
- * and these groupings have a peak of 10 to 20 MB less.
+ * them die young. So one and a half times what a collection left may come before the next.
+ * Without, eight of ClickBench's groupings of a million rows take 1.2 times the processor time.
  */
-const heapGrowth = '--heap-growing-percent=400';
+const heapGrowth = '--heap-growing-percent=150';
 
 /**
  * Compiled code goes when no object is left of some form that it is for; between two queries that is the case for most.
