@@ -10,6 +10,8 @@
  * collects all of it after every 30 MB of columns: a third of the time of a query that makes many, though nearly all of
  * them die young. So one and a half times what a collection left may come before the next.
  * Without, eight of ClickBench's groupings of a million rows take 1.2 times the processor time.
+ * With four times, groupings of 10,000,000 rows take 0.85 of the processor time, and a service that only takes commits
+ * holds 70 MB more (400 in place of 330).
  */
 const heapGrowth = '--heap-growing-percent=150';
 
