@@ -218,7 +218,7 @@ function* run(input: Stream, parts: Parts, level: number, known?: Groups): Gener
         pulled(() => spilled.read(), parts.build.context.signal),
         parts,
         level + 1,
-        groups.another(),
+        groups.another(aside.rows[p]),
       );
       void spilled.close();
     }
@@ -261,9 +261,9 @@ class Groups {
     // Shares meet about the same groups.
     for (const s of this.states) s.grow(this.table.size);
   }
-  /** None, for other rows of the same keys. */
-  another(): Groups {
-    return new Groups(this.parts, undefined, this.table.another());
+  /** None, for so many other rows of the same keys. */
+  another(rows = 0): Groups {
+    return new Groups(this.parts, undefined, this.table.another(rows));
   }
   get size(): number {
     return this.own?.size ?? this.table.size;

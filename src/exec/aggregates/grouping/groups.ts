@@ -39,13 +39,13 @@ export class GroupTable {
     this.combinations = keys > 1 ? new CombinationTable(keys) : undefined;
   }
   /**
-   * A table without groups for other rows of the same keys: if these have turned out to be of very many numbers here,
-   * it takes them as such from the start. Else each partition of 10,000,000 rows that were spilled finds it out by
+   * A table without groups for so many other rows of the same keys: if these have turned out to be of very many numbers
+   * here, it takes them as such from the start. Else each partition of 10,000,000 rows that were spilled finds it out by
    * itself, half way: a grouping by two ids takes 0.8 of the processor time.
    */
-  another(): GroupTable {
+  another(rows = 0): GroupTable {
     const table = new GroupTable(this.columns.length, this.sql);
-    table.wide = this.wide?.empty(table.columns);
+    table.wide = this.wide?.empty(table.columns, rows);
     return table;
   }
   get size(): number {
