@@ -66,8 +66,9 @@ export class WideKeys {
     return wide;
   }
   /**
-   * The same kinds of keys, without groups; `columns`: where the other keys have their codes; `rows`: so many come, most
-   * of which may be groups of their own. 130,000 of them take 0.75 of the processor time in a table that need not grow.
+   * The same kinds of keys, without groups; `columns`: where the other keys have their codes; `rows`: so many come,
+   * most of which may be groups of their own. 130,000 of them take 0.75 of the processor time in a table that need not
+   * grow.
    */
   empty(columns: readonly ColumnCodes[], rows: number): WideKeys {
     return new WideKeys(
