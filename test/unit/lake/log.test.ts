@@ -105,6 +105,21 @@ describe('what was written and is not in LMDB yet', () => {
     expect(rowsOf(await open(directory))).toEqual({ 2: 'TWO' });
   });
 
+  test('the first that comes in a turn of the event loop is written at once, the others go together', async () => {
+    const directory = await temporaryDirectory();
+    const tables = await open(directory);
+    await tables.write([put(0, 'x')]);
+    const came = async (count: number): Promise<number> => {
+      const { number } = placeOf(directory);
+      const writes = Array.from({ length: count }, (_, i) => tables.write([put(i, 'x')], undefined, { alone: true }));
+      await Promise.all(writes);
+      return placeOf(directory).number - number;
+    };
+    expect(await came(8)).toBe(2);
+    await new Promise(setImmediate);
+    expect([await came(1), await came(1)]).toEqual([1, 1]);
+  });
+
   test('a check sees what is on its way, readers do not', async () => {
     const tables = await open(await temporaryDirectory());
     const first = tables.write([put(1, 'a')]);
