@@ -31,6 +31,14 @@ export const idText = Type.String({
   format: 'lake-id',
   description: '`0x` and 40 hexadecimal digits, or 27 characters of base 62',
 });
+/** The name that a new branch or tag gets. */
+export const newName = Type.String({
+  minLength: 1,
+  not: { enum: ['.', '..'] },
+  description:
+    'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
+});
+
 export const Time = Type.String({
   $id: 'Time',
   pattern: '^[0-9]{4,}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?Z$',

@@ -15,6 +15,8 @@ import { queryPairs } from '../url.ts';
 
 /** The path parameter that names a pool. */
 export const poolParameter = Type.String({ description: 'id or name of the pool', examples: ['movies'] });
+/** The parameters of a path that names a pool alone. */
+export const poolParams = Type.Object({ pool: poolParameter });
 /** The path parameter that names a branch. */
 export const branchParameter = Type.String({ description: 'name of the branch', examples: ['main'] });
 /** The path parameter that names a branch, a tag or a commit. */

@@ -5,7 +5,7 @@ import type { Identity, PoolStats } from '../../lake/lake.types.ts';
 import { parseTime } from '../../vectors/literal.ts';
 import { arrayType, recordType, types } from '../../vectors/type.ts';
 import { arrayValue, intValue, nullValue, stringValue, type Value } from '../../vectors/value.ts';
-import { boolParameter, boolSchema, poolParameter } from '../bodies/parameters.ts';
+import { boolParameter, boolSchema, poolParams } from '../bodies/parameters.ts';
 import { idValue, named, record } from '../bodies/records.ts';
 import { escapedName } from '../iceberg/names.ts';
 import type { IdentityCheck } from '../identity-check.ts';
@@ -114,8 +114,6 @@ const PoolIdentity = Type.Object(
     description: 'Which fields identify a record, and which records of a commit of `main` have the same ones.',
   },
 );
-
-const poolParams = Type.Object({ pool: poolParameter });
 
 export const poolFactRoutes: readonly Route[] = [
   route({

@@ -3,13 +3,13 @@ import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
 import type { IcebergMapping, IcebergMode, SortOrder, PoolConfig, BranchRecord } from '../../lake/lake.types.ts';
 import { base62 } from '../../lake/ksuid.ts';
-import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
+import { checkName, commitOf, poolParams } from '../bodies/parameters.ts';
 import { named, record, timeValue, idValue, layoutValue, pathsType } from '../bodies/records.ts';
 import { checkIdentity } from '../identity-check.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors } from '../route-errors.ts';
-import { Time, ShownId, layout, keys, idText } from '../schemas.ts';
+import { Time, ShownId, layout, keys, idText, newName } from '../schemas.ts';
 import { pathsFormat } from '../bodies/fields.ts';
 import { type Value, stringValue, intValue } from '../../vectors/value.ts';
 
@@ -127,18 +127,12 @@ const PoolChange = Type.Object(
 /** The body of `POST /pool/:pool`. */
 const NewBranch = Type.Object(
   {
-    name: Type.String({
-      minLength: 1,
-      not: { enum: ['.', '..'] },
-      description:
-        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
-    }),
+    name: newName,
     commit: idText,
   },
   { $id: 'NewBranch', description: 'A branch at a commit; the zero id is where an empty `main` is.' },
 );
 
-const poolParams = Type.Object({ pool: poolParameter });
 const ofPool = (to: string, more: Readonly<Record<string, string>> = {}): Link => ({
   to,
   parameters: { pool: '$response.body#/pool/id', ...more },

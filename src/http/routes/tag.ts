@@ -1,14 +1,14 @@
 /** Tags: names for commits, which never move. Names are shared with branches. */
 import { Type } from 'typebox';
 import { LakeError } from '../../errors.ts';
-import { checkName, commitOf, poolParameter } from '../bodies/parameters.ts';
+import { checkName, commitOf, poolParameter, poolParams } from '../bodies/parameters.ts';
 import { record, timeValue, idValue, named } from '../bodies/records.ts';
 import { etagOf } from '../commit-answer.ts';
 import { tipTerms } from '../idempotency.ts';
 import { sendValue } from '../reply.ts';
 import { type Link, type Route, route } from '../route.ts';
 import { changeErrors, tipErrors } from '../route-errors.ts';
-import { Time, ShownId, array, idText } from '../schemas.ts';
+import { Time, ShownId, array, idText, newName } from '../schemas.ts';
 import type { TagRecord } from '../../lake/lake.types.ts';
 import { type Value, stringValue } from '../../vectors/value.ts';
 import { arrayType } from '../../vectors/type.ts';
@@ -32,18 +32,12 @@ const TagList = Type.Object({ tags: array(Tag) }, { $id: 'TagList', description:
 /** The body of `POST /pool/:pool/tag`. */
 const NewTag = Type.Object(
   {
-    name: Type.String({
-      minLength: 1,
-      not: { enum: ['.', '..'] },
-      description:
-        'Unique among the branches and tags of the pool. At most 65,536 bytes (option `-name.max`). Not `.` or `..`.',
-    }),
+    name: newName,
     commit: idText,
   },
   { $id: 'NewTag', description: 'A name for a commit.' },
 );
 
-const poolParams = Type.Object({ pool: poolParameter });
 const tagParams = Type.Object({
   pool: poolParameter,
   tag: Type.String({ description: 'name of the tag', examples: ['v1'] }),
