@@ -1,5 +1,5 @@
 /** Formats that options name, and how inputs are written, as options of commands that read files themselves say it. */
-import { LakeError, messageOf } from '../errors.ts';
+import { LakeError } from '../errors.ts';
 import { csvParameters, wrongCsvParameter } from '../config/csv.ts';
 import { isUtf8Rule } from '../config/utf8.ts';
 import { ConfigError } from '../config/options.ts';
@@ -28,7 +28,7 @@ export const inputFormOf = (values: InputValues): InputForm => {
 
 /** The format of an option's value. @throws ConfigError */
 export const formatNamed = (format: string): FormatName => {
-  if (!isFormatName(format)) throw new ConfigError(messageOf(new LakeError('format-unknown', { format })));
+  if (!isFormatName(format)) throw new ConfigError(new LakeError('format-unknown', { format }).message);
   return format;
 };
 /** The same of an input, where `auto` leaves it open: undefined. @throws ConfigError */

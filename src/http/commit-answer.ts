@@ -40,20 +40,20 @@ export const sendTip = (reply: FastifyReply, commit: Id, response: ResponseForma
   sendBytes(reply.header('etag', etagOf(commit)), commitBytes(commit, told, response), response);
 
 /** The bytes of `commitValue`. */
-const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array => {
-  const { format } = response;
+const commitBytes = (commit: Id, told: LoadTold | undefined, response: ResponseFormat): Uint8Array =>
+  fromTemplate(commit, told, response.format) ??
+  valueBytes(commitValue(commit, told?.warnings, told), response.format, formOf(response));
+/** The same by the answer of another commit; undefined where they differ in more than the id, or do not spell it. */
+const fromTemplate = (commit: Id, told: LoadTold | undefined, format: FormatName): Uint8Array | undefined => {
   const { warnings, hint, faults } = told ?? {};
-  const written = (): Uint8Array =>
-    valueBytes(commitValue(commit, warnings, { hint, faults }), format, formOf(response));
-  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || isBinaryFormat(format)) return written();
+  if (hint !== undefined || faults || (warnings?.length ?? 0) > 0 || isBinaryFormat(format)) return undefined;
   const templates = warnings ? loadTemplates : otherTemplates;
   let template = templates.get(format);
   if (!template) {
     const bytes = Buffer.from(valueBytes(commitValue(zeroId, warnings), format));
     templates.set(format, (template = { bytes, at: bytes.indexOf(zeroId) }));
   }
-  // A format that does not spell ids as hexadecimal digits.
-  if (template.at < 0) return written();
+  if (template.at < 0) return undefined;
   const answer = Buffer.from(template.bytes);
   answer.write(commit, template.at, 'latin1');
   return answer;
