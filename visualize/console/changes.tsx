@@ -5,9 +5,10 @@ import { BranchOptions } from './branch-options.tsx';
 import { curlName, curlOf, keepAuthor, lastAuthor, useAction, useAnswer } from './action.ts';
 import type { CurlRequest } from './curl.ts';
 import { asciiJson } from './curl.ts';
+import { Field, NewNameField, ConfirmField } from './fields.tsx';
 import { branches, refresh, tags } from './lake.ts';
 import { readObjects } from './objects.ts';
-import { Busy, CopyLine, Dialog, Fault, Field, Id, Name, Told } from './parts.tsx';
+import { Busy, CopyLine, Dialog, Fault, Id, Name, Told } from './parts.tsx';
 import { isNoCommit } from './pool/place.ts';
 import { go, link, route } from './route.ts';
 import { client } from './session.ts';
@@ -301,25 +302,7 @@ export const MakeBranch = ({
         )}
         . Nothing is copied.
       </p>
-      <Field label="Name">
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setName(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
-      {taken && (
-        <p class="fault" role="alert">
-          There is a branch or a tag of this name already.
-        </p>
-      )}
+      <NewNameField value={name} onValue={setName} taken={taken ? 'a branch or a tag' : undefined} />
     </Change>
   );
 };
@@ -357,30 +340,7 @@ export const DeleteBranch = ({ pool, branch, onClose }: ChangeProps) => {
         </strong>{' '}
         holds are then reached by their ids alone, and a vacuum may remove their data.
       </p>
-      <Field
-        label={
-          <>
-            Type{' '}
-            <strong class="mono">
-              <bdi>{word}</bdi>
-            </strong>{' '}
-            to confirm
-          </>
-        }
-      >
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={typed}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setTyped(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
+      <ConfirmField word={word} value={typed} onValue={setTyped} />
     </Change>
   );
 };

@@ -1,7 +1,8 @@
 /** What one sees before one may see anything: the way in, or why there is none. */
 import { useEffect, useState } from 'preact/hooks';
 import { nextTheme, theme } from '../shared/theme.ts';
-import { Fault, Field, Icon } from './parts.tsx';
+import { Field } from './fields.tsx';
+import { Fault, Icon } from './parts.tsx';
 import { session, signIn, startSession } from './session.ts';
 import { visible } from './text.ts';
 

@@ -3,8 +3,10 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import {
+  ago,
   bytes,
   count,
+  dateTime,
   idPieces,
   shortId,
   visible,
@@ -113,16 +115,13 @@ export const Notices = () => {
         <p class={`notice${value.bad ? ' bad' : ''}`} role={value.bad ? 'alert' : undefined}>
           {!value.bad && <Icon name="check" />}
           <span>{visible(withShortIds(value.text), 600)}</span>
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="close"
+            label="Dismiss"
             onClick={() => {
               notice.value = null;
             }}
-            aria-label="Dismiss"
-          >
-            <Icon name="close" />
-          </button>
+          />
         </p>
       )}
     </div>
@@ -155,30 +154,6 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
     {children}
   </div>
 );
-
-/** An input with its label and hint; `children` draws the input with what ties them together. */
-export const Field = ({
-  label,
-  hint,
-  children,
-}: {
-  readonly label: ComponentChildren;
-  readonly hint?: ComponentChildren;
-  readonly children: (props: { readonly id: string; readonly 'aria-describedby'?: string }) => ComponentChildren;
-}) => {
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>{label}</label>
-      {children({ id, ...(hint !== undefined && { 'aria-describedby': `${id}-hint` }) })}
-      {hint !== undefined && (
-        <p class="hint soft" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
-    </div>
-  );
-};
 
 /** What a dialog shows. The element with `data-first` has the focus when it opens. */
 interface DialogProps {
@@ -221,9 +196,7 @@ export const Dialog = ({ title, onClose, onSubmit, wide, children, actions }: Di
       <form onSubmit={submit} noValidate>
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" class="quiet" onClick={onClose} aria-label="Close">
-            <Icon name="close" />
-          </button>
+          <IconButton icon="close" label="Close" onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
         <footer>{actions}</footer>
@@ -299,3 +272,27 @@ export const clock = signal(Date.now());
 setInterval(() => {
   clock.value = Date.now();
 }, 30_000);
+
+/** How long ago a time was, with the time itself for who points at it. */
+export const Ago = ({ time }: { readonly time: string }) => (
+  <time dateTime={time} title={dateTime(time)}>
+    {ago(time, clock.value)}
+  </time>
+);
+
+/** A button of an icon alone. `label` says what it does to what; `title`, for who points at it, just what it does. */
+export const IconButton = ({
+  icon,
+  label,
+  title,
+  onClick,
+}: {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly title?: string;
+  readonly onClick: () => void;
+}) => (
+  <button type="button" class="quiet" onClick={onClick} aria-label={label} title={title}>
+    <Icon name={icon} />
+  </button>
+);

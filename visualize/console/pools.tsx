@@ -7,10 +7,10 @@ import { branches, listState, pools, refresh, views } from './lake.ts';
 import { CreatePool, DeletePool, RenamePool } from './pool/dialogs.tsx';
 import { AddData } from './add-data/dialog.tsx';
 import { Load } from './load/dialog.tsx';
-import { Busy, Bytes, clock, Empty, Icon, Name, Records } from './parts.tsx';
+import { Ago, Busy, Bytes, Empty, Icon, IconButton, Name, Records } from './parts.tsx';
 import { link } from './route.ts';
 import { may } from './session.ts';
-import { ago, count, counted, dateTime, visible } from './text.ts';
+import { count, counted, visible } from './text.ts';
 import { used } from './used.ts';
 import { LoadTogether } from './transaction/dialog.tsx';
 import { Views } from './views.tsx';
@@ -356,9 +356,7 @@ const PoolRow = ({ pool }: { readonly pool: PoolInfo }) => {
         {count(all.length)}
       </td>
       <td class="created soft" data-label="Created">
-        <time dateTime={pool.ts} title={dateTime(pool.ts)}>
-          {ago(pool.ts, clock.value)}
-        </time>
+        <Ago time={pool.ts} />
       </td>
       <td class="created soft" data-label="Last used">
         <LastUse pool={pool} />
@@ -368,30 +366,24 @@ const PoolRow = ({ pool }: { readonly pool: PoolInfo }) => {
           <Icon name="ask" />
         </a>
         {mayEdit && (
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="edit"
+            label={`Rename ${name}`}
+            title="Rename"
             onClick={() => {
               dialog.value = { kind: 'rename', pool };
             }}
-            aria-label={`Rename ${name}`}
-            title="Rename"
-          >
-            <Icon name="edit" />
-          </button>
+          />
         )}
         {mayEdit && (
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="trash"
+            label={`Delete ${name}`}
+            title="Delete"
             onClick={() => {
               dialog.value = { kind: 'delete', pool };
             }}
-            aria-label={`Delete ${name}`}
-            title="Delete"
-          >
-            <Icon name="trash" />
-          </button>
+          />
         )}
       </td>
     </tr>
@@ -402,11 +394,7 @@ const LastUse = ({ pool }: { readonly pool: PoolInfo }) => {
   const at = used.value.get(pool.id);
   if (at === undefined) return <>not yet</>;
   const time = new Date(at).toISOString();
-  return (
-    <time dateTime={time} title={dateTime(time)}>
-      {ago(time, clock.value)}
-    </time>
-  );
+  return <Ago time={time} />;
 };
 
 /** How addresses of the page name a pool: by its name, where that makes an address that can be read. */

@@ -3,10 +3,11 @@ import { useState } from 'preact/hooks';
 import type { PoolInfo, TagInfo } from '../../src/client/client.ts';
 import { curlName, useAction } from './action.ts';
 import { Change, type ChangeProps } from './changes.tsx';
+import { NewNameField } from './fields.tsx';
 import { branches, refresh, tags } from './lake.ts';
-import { clock, Field, Icon, Id, Name } from './parts.tsx';
+import { Ago, IconButton, Id, Name } from './parts.tsx';
 import { client } from './session.ts';
-import { ago, count, dateTime, visible } from './text.ts';
+import { count, visible } from './text.ts';
 
 const shownMax = 500;
 
@@ -36,25 +37,7 @@ export const MakeTag = ({ pool, at, onClose }: Omit<ChangeProps, 'branch'> & { r
       <p class="soft">
         A name for commit <Id id={at} />, which never moves. What the commit holds is kept from vacuums as long.
       </p>
-      <Field label="Name">
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setName(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
-      {taken && (
-        <p class="fault" role="alert">
-          There is a branch or a tag of this name already.
-        </p>
-      )}
+      <NewNameField value={name} onValue={setName} taken={taken ? 'a branch or a tag' : undefined} />
     </Change>
   );
 };
@@ -153,23 +136,18 @@ const TagRow = ({
       <Id id={commit} />
     </td>
     <td class="soft">
-      <time dateTime={ts} title={dateTime(ts)}>
-        {ago(ts, clock.value)}
-      </time>
+      <Ago time={ts} />
     </td>
     <td class="row-actions">
       {onDelete && (
-        <button
-          type="button"
-          class="quiet"
+        <IconButton
+          icon="trash"
+          label={`Delete tag ${visible(name, 60)}`}
+          title="Delete tag"
           onClick={() => {
             onDelete(name);
           }}
-          aria-label={`Delete tag ${visible(name, 60)}`}
-          title="Delete tag"
-        >
-          <Icon name="trash" />
-        </button>
+        />
       )}
     </td>
   </tr>

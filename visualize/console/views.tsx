@@ -1,8 +1,7 @@
 /** All views: what they are called, and what they ask. */
 import { views } from './lake.ts';
-import { clock, Name } from './parts.tsx';
+import { Ago, Name } from './parts.tsx';
 import { link } from './route.ts';
-import { ago, dateTime } from './text.ts';
 
 /** The views, with what they say; the query page reads them, makes new ones and drops them. */
 export const Views = () => (
@@ -29,9 +28,7 @@ export const Views = () => (
               </code>
             </td>
             <td class="created soft" data-label="Changed">
-              <time dateTime={view.ts} title={dateTime(view.ts)}>
-                {ago(view.ts, clock.value)}
-              </time>
+              <Ago time={view.ts} />
             </td>
           </tr>
         ))}

@@ -1,7 +1,8 @@
 /** How what people already run sends its data here: configurations to copy, with this address and a pool filled in. */
 import { useSignal } from '@preact/signals';
 import { recipes } from 'virtual:recipes';
-import { CopyLine, Dialog, Field } from '../parts.tsx';
+import { Field } from '../fields.tsx';
+import { CopyLine, Dialog } from '../parts.tsx';
 import { base, session } from '../session.ts';
 import { filledIn } from './fill.ts';
 

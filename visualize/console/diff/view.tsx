@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks';
 import type { PoolInfo } from '../../../src/client/client.ts';
 import { useAnswer } from '../action.ts';
+import { Field } from '../fields.tsx';
 import { branches, tags } from '../lake.ts';
-import { Busy, Fault, Field } from '../parts.tsx';
+import { Busy, Fault } from '../parts.tsx';
 import type { Place } from '../pool/place.ts';
 import { supText } from '../query/print.ts';
 import { keyLabel } from '../records/cells.ts';

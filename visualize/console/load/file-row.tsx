@@ -1,6 +1,6 @@
 /** A file of the load dialog: how far it is, and the text around a fault in it. */
 import { useEffect, useRef } from 'preact/hooks';
-import { Icon, Id, Name } from '../parts.tsx';
+import { IconButton, Id, Name } from '../parts.tsx';
 import { bytes, count, counted, duration, visible } from '../text.ts';
 import type { FaultLine } from './file-text.ts';
 import type { Item } from './item.ts';
@@ -50,11 +50,7 @@ export const FileRow = ({ item, onRemove }: { readonly item: Item; readonly onRe
             </>
           )}
         </span>
-        {onRemove && (
-          <button type="button" class="quiet" onClick={onRemove} aria-label={`Leave out ${visible(file.name, 80)}`}>
-            <Icon name="close" />
-          </button>
-        )}
+        {onRemove && <IconButton icon="close" label={`Leave out ${visible(file.name, 80)}`} onClick={onRemove} />}
       </div>
       {(state === 'loading' || state === 'preparing') && (
         <progress

@@ -1,7 +1,7 @@
 /** How files are read when they are loaded: their format, and what of it the service cannot find out. */
 import { formatOfName, requestFormats, titleOf } from '../../../src/format-names.ts';
-import { Field } from '../parts.tsx';
 import type { LoadPlan } from './plan.ts';
+import { Field } from '../fields.tsx';
 
 const formats = requestFormats.map((name) => [name, titleOf(name)] as const);
 /** Where none is chosen: what the line for a shell says then, in words. */

@@ -1,6 +1,6 @@
 /** Where files are loaded: a branch of a pool, or a new pool with its name, key and order. */
 import { BranchOptions } from '../branch-options.tsx';
-import { Field } from '../parts.tsx';
+import { Field } from '../fields.tsx';
 import { OrderField } from '../pool/dialogs.tsx';
 import { visibleName } from '../text.ts';
 import type { LoadPlan } from './plan.ts';

@@ -2,9 +2,10 @@
 import { useState } from 'preact/hooks';
 import type { PoolInfo } from '../../../src/client/client.ts';
 import { curlName, curlOf, useAction } from '../action.ts';
+import { Field, NewNameField, ConfirmField } from '../fields.tsx';
 import { sumsOf } from '../figures.ts';
 import { branches, pools } from '../lake.ts';
-import { CopyLine, Dialog, Fault, Field, Name } from '../parts.tsx';
+import { CopyLine, Dialog, Fault, Name } from '../parts.tsx';
 import { go, link, route } from '../route.ts';
 import { client } from '../session.ts';
 import { counted, visible } from '../text.ts';
@@ -86,25 +87,7 @@ export const CreatePool = ({ onClose }: { readonly onClose: () => void }) => {
         </>
       }
     >
-      <Field label="Name">
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setName(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
-      {taken && (
-        <p class="fault" role="alert">
-          There is a pool of this name already.
-        </p>
-      )}
+      <NewNameField value={name} onValue={setName} taken={taken ? 'a pool' : undefined} />
       <div class="field-row">
         <Field
           label="Key"
@@ -163,25 +146,13 @@ export const RenamePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonl
         </>
       }
     >
-      <Field label="New name" hint="Queries and links that name the pool have to follow; its id stays.">
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setName(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
-      {taken && (
-        <p class="fault" role="alert">
-          There is a pool of this name already.
-        </p>
-      )}
+      <NewNameField
+        label="New name"
+        hint="Queries and links that name the pool have to follow; its id stays."
+        value={name}
+        onValue={setName}
+        taken={taken ? 'a pool' : undefined}
+      />
       <Fault text={action.fault} />
       <CopyLine text={curlOf({ method: 'PUT', path: ['pool', curlName(pool)], json: { name } })} />
     </Dialog>
@@ -232,30 +203,7 @@ export const DeletePool = ({ pool, onClose }: { readonly pool: PoolInfo; readonl
         {records === undefined ? '' : ` and the ${counted(records, 'record')} of main`}, its history and its data. It
         cannot be undone.
       </p>
-      <Field
-        label={
-          <>
-            Type{' '}
-            <strong class="mono">
-              <bdi>{word}</bdi>
-            </strong>{' '}
-            to confirm
-          </>
-        }
-      >
-        {(props) => (
-          <input
-            {...props}
-            data-first
-            value={typed}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(e) => {
-              setTyped(e.currentTarget.value);
-            }}
-          />
-        )}
-      </Field>
+      <ConfirmField word={word} value={typed} onValue={setTyped} />
       <Fault text={action.fault} />
       <CopyLine text={curlOf({ method: 'DELETE', path: ['pool', curlName(pool)] })} />
     </Dialog>

@@ -11,14 +11,14 @@ import { sumsOf, wantSums } from '../figures.ts';
 import { History } from '../history.ts';
 import { branches, listState, poolByReference, tags } from '../lake.ts';
 import { Objects } from '../objects-view.tsx';
-import { Busy, Bytes, clock, Empty, Figure, Icon, Name, Records } from '../parts.tsx';
+import { Ago, Busy, Bytes, Empty, Figure, Icon, IconButton, Name, Records } from '../parts.tsx';
 import { type Open, type OpenDialog, PoolDialogs, Tools } from './actions.tsx';
 import { isNoCommit, type Place, placeOf } from './place.ts';
 import { keyText, referenceOf } from '../pools.tsx';
 import { go, link, note, route } from '../route.ts';
 import { may } from '../session.ts';
 import { TagTable } from '../tags.tsx';
-import { ago, count, dateTime, shortId, visible, visibleName } from '../text.ts';
+import { count, dateTime, shortId, visible, visibleName } from '../text.ts';
 import { use } from '../used.ts';
 
 type Tab = 'commits' | 'changes' | 'objects' | 'branches';
@@ -373,14 +373,7 @@ const PoolFigures = ({ pool, held }: { readonly pool: PoolInfo; readonly held: S
         </code>
       }
     />
-    <Figure
-      label="created"
-      value={
-        <time dateTime={pool.ts} title={dateTime(pool.ts)}>
-          {ago(pool.ts, clock.value)}
-        </time>
-      }
-    />
+    <Figure label="created" value={<Ago time={pool.ts} />} />
   </dl>
 );
 
@@ -689,36 +682,28 @@ const BranchRow = ({
         )}
       </td>
       <td class="soft">
-        <time dateTime={ts} title={dateTime(ts)}>
-          {ago(ts, clock.value)}
-        </time>
+        <Ago time={ts} />
       </td>
       <td class="row-actions">
         {onProtect && (
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="shield"
+            label={`Protect branch ${visibleName(name, 60)}`}
+            title="Protect branch"
             onClick={() => {
               onProtect(name);
             }}
-            aria-label={`Protect branch ${visibleName(name, 60)}`}
-            title="Protect branch"
-          >
-            <Icon name="shield" />
-          </button>
+          />
         )}
         {onDelete && (
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="trash"
+            label={`Delete branch ${visibleName(name, 60)}`}
+            title="Delete branch"
             onClick={() => {
               onDelete(name);
             }}
-            aria-label={`Delete branch ${visibleName(name, 60)}`}
-            title="Delete branch"
-          >
-            <Icon name="trash" />
-          </button>
+          />
         )}
       </td>
     </tr>

@@ -3,8 +3,9 @@ import { useState } from 'preact/hooks';
 import type { BranchInfo, Protection } from '../../../src/client/client.ts';
 import { curlName, useAction } from '../action.ts';
 import { Change, type ChangeProps } from '../changes.tsx';
+import { Field } from '../fields.tsx';
 import { branches, refresh } from '../lake.ts';
-import { Field, Name } from '../parts.tsx';
+import { Name } from '../parts.tsx';
 import { client } from '../session.ts';
 import { visible } from '../text.ts';
 

@@ -1,7 +1,8 @@
 /** Dialogs of the query page: what was asked before, queries with names, help. */
 import { useSignal } from '@preact/signals';
 import { language } from 'virtual:language';
-import { Dialog, Fault, Field } from '../parts.tsx';
+import { Field } from '../fields.tsx';
+import { Dialog, Fault } from '../parts.tsx';
 import { ago, counted, duration, visible } from '../text.ts';
 import { drop, forget, past, save, saved } from './stored.ts';
 

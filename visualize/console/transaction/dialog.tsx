@@ -1,8 +1,9 @@
 /** Files loaded into several pools as one transaction: all of them are there, or none. */
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { useAction } from '../action.ts';
 import { useNote } from '../changes.tsx';
-import { CopyLine, Dialog, Fault, Field, Icon, Name } from '../parts.tsx';
+import { Field, FilePlace } from '../fields.tsx';
+import { CopyLine, Dialog, Fault, IconButton, Name } from '../parts.tsx';
 import { bytes, counted, visible, visibleName } from '../text.ts';
 import { TransactionPlan } from './plan.ts';
 
@@ -57,48 +58,13 @@ interface PartsProps {
   readonly busy: boolean;
 }
 const Parts = ({ plan, busy }: PartsProps) => {
-  const picker = useRef<HTMLInputElement>(null);
   const parts = plan.parts.value;
   return (
-    <div
-      class="drop-place"
-      onDragOver={(e) => {
-        e.preventDefault();
-      }}
-      onDrop={(e) => {
-        e.preventDefault();
-        e.stopPropagation();
-        if (!busy) plan.add([...(e.dataTransfer?.files ?? [])]);
-      }}
-    >
-      {parts.length === 0 ? (
-        <p>
-          <strong>Drop files here</strong> <span class="soft">or</span>
-        </p>
-      ) : (
-        <ul class="files">
-          {parts.map((_, index) => (
-            <PartRow key={index} plan={plan} index={index} busy={busy} />
-          ))}
-        </ul>
-      )}
-      <button type="button" disabled={busy} data-first onClick={() => picker.current?.click()}>
-        <Icon name="upload" />
-        {parts.length === 0 ? 'Choose files' : 'Add files'}
-      </button>
-      <input
-        ref={picker}
-        class="hidden-text"
-        type="file"
-        multiple
-        aria-label="Files to load"
-        tabIndex={-1}
-        onChange={(e) => {
-          plan.add([...(e.currentTarget.files ?? [])]);
-          e.currentTarget.value = '';
-        }}
-      />
-    </div>
+    <FilePlace busy={busy} empty={parts.length === 0} onFiles={(files) => plan.add(files)}>
+      {parts.map((_, index) => (
+        <PartRow key={index} plan={plan} index={index} busy={busy} />
+      ))}
+    </FilePlace>
   );
 };
 
@@ -118,16 +84,13 @@ const PartRow = ({ plan, index, busy }: PartsProps & { readonly index: number })
           {text}
         </span>
         {!busy && (
-          <button
-            type="button"
-            class="quiet"
+          <IconButton
+            icon="close"
+            label={`Leave out ${name}`}
             onClick={() => {
               plan.leaveOut(index);
             }}
-            aria-label={`Leave out ${name}`}
-          >
-            <Icon name="close" />
-          </button>
+          />
         )}
       </div>
       <div class="field-row">
