@@ -740,6 +740,9 @@ const systemFaultOf = ({ code, syscall }: SystemFault): string | undefined => {
 export const codeOf = (thrown: unknown): string | undefined =>
   thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : undefined;
 
+/** Whether a fault of the system says that there is no room left: on the disk, or in the quota. */
+export const isDiskFull = (thrown: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(thrown) ?? '');
+
 /** What something thrown says, an error or not; a fault of the system by path and in words of ours. */
 export const messageOf = (thrown: unknown): string => {
   if (!(thrown instanceof Error)) return String(thrown);

@@ -22,7 +22,7 @@ import {
 } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { LakeError, messageOf, codeOf } from '../errors.ts';
+import { LakeError, messageOf, codeOf, isDiskFull } from '../errors.ts';
 
 /** The lock that this process holds. */
 export interface Lock {
@@ -64,7 +64,7 @@ export const lockLake = async (directory: string, owner: string, { marks = true 
     if (marks) writeDurably(mark, `${answer}\n`);
   } catch (error) {
     await end();
-    throw codeOf(error) === 'ENOSPC' ? error : unusable(real, error);
+    throw isDiskFull(error) ? error : unusable(real, error);
   }
   try {
     if (marks) for (const name of writtenFolders) checkWritable(join(real, name));
@@ -102,7 +102,7 @@ const checkWritable = (folder: string): void => {
     closeSync(openSync(probe, 'w'));
     rmSync(probe);
   } catch (error) {
-    if (!['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')) throw unusable(folder, error);
+    if (!isDiskFull(error)) throw unusable(folder, error);
   }
 };
 

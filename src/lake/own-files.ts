@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { LakeError, messageOf, codeOf } from '../errors.ts';
+import { LakeError, messageOf, isDiskFull } from '../errors.ts';
 import { killPoint } from './kill-points.ts';
 import { besideShared, isShared, syncFolder } from './lock.ts';
 
@@ -46,9 +46,8 @@ export const ownFile = (directory: string, name: string, end?: number): boolean 
     syncFolder(dirname(path));
   } catch (cause) {
     rmSync(beside, { force: true });
-    const code = codeOf(cause);
     const fault = `${name} has other names (hard links) and cannot be copied: ${messageOf(cause)}`;
-    throw code === 'ENOSPC' || code === 'EDQUOT'
+    throw isDiskFull(cause)
       ? new LakeError('storage-full', { fault }, { cause })
       : new LakeError('lake-unreadable', { directory, fault }, { cause });
   }

@@ -6,7 +6,7 @@ import { shapeKey } from './builder.ts';
 import { joinDictionaries, pickDictionaries } from './joined-dictionaries.ts';
 import { charge, checkStop } from './stop.ts';
 import { timesJoined } from './texts/times.ts';
-import { type Type, types } from './type.ts';
+import type { Type } from './type.ts';
 import { onlyMember, unionOfOne } from './unions.ts';
 import {
   type Vector,
@@ -34,6 +34,7 @@ import {
   itemsOf,
   noRows,
   take,
+  typeOfRows,
 } from './vector.ts';
 
 /** All rows of the vectors, in order. */
@@ -89,19 +90,6 @@ const loopRowsMax = 16;
  */
 export const classOf = (v: FlatVector): string | Type => {
   switch (v.form) {
-    case 'number':
-    case 'bytes':
-    case 'enum':
-    case 'list':
-    case 'map':
-    case 'union':
-      return v.type;
-    case 'bool':
-      return types.bool;
-    case 'null':
-      return types.null;
-    case 'type':
-      return types.type;
     case 'record':
       return `r${shapeKey(v.fields)}`;
     case 'error':
@@ -110,6 +98,8 @@ export const classOf = (v: FlatVector): string | Type => {
       return `n${v.name}`;
     case 'dynamic':
       return 'dynamic';
+    default:
+      return typeOfRows(v);
   }
 };
 

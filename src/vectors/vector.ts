@@ -210,22 +210,28 @@ export const chargeColumns = (count: number): void => {
 /** What copies rows, in errors. */
 const rowsCopied = 'a copy of rows';
 
-/** Type of row `i`. */
-export const typeAt = (v: Vector, i: number): Type => {
+/** A vector whose form has one type for all rows. */
+type TypedVector = Exclude<
+  Vector,
+  RecordVector | ErrorVector | NamedVector | DynamicVector | ConstantVector | DictionaryVector | SelectedVector
+>;
+/** The type of its rows. */
+export const typeOfRows = (v: TypedVector): Type => {
   switch (v.form) {
-    case 'number':
-    case 'bytes':
-    case 'enum':
-    case 'list':
-    case 'map':
-    case 'union':
-      return v.type;
     case 'bool':
       return types.bool;
     case 'null':
       return types.null;
     case 'type':
       return types.type;
+    default:
+      return v.type;
+  }
+};
+
+/** Type of row `i`. */
+export const typeAt = (v: Vector, i: number): Type => {
+  switch (v.form) {
     case 'record':
       return (
         uniformType(v) ??
@@ -243,6 +249,8 @@ export const typeAt = (v: Vector, i: number): Type => {
       return typeAt(v.values, v.codes[i]!);
     case 'selected':
       return typeAt(v.base, v.index[i]!);
+    default:
+      return typeOfRows(v);
   }
 };
 
@@ -253,19 +261,6 @@ const uniformRecords = new WeakMap<RecordVector, Type | null>();
  */
 export const uniformType = (v: Vector): Type | undefined => {
   switch (v.form) {
-    case 'number':
-    case 'bytes':
-    case 'enum':
-    case 'list':
-    case 'map':
-    case 'union':
-      return v.type;
-    case 'bool':
-      return types.bool;
-    case 'null':
-      return types.null;
-    case 'type':
-      return types.type;
     case 'record': {
       const known = uniformRecords.get(v);
       if (known !== undefined) return known ?? undefined;
@@ -289,6 +284,8 @@ export const uniformType = (v: Vector): Type | undefined => {
       return uniformType(v.values);
     case 'selected':
       return uniformType(v.base);
+    default:
+      return typeOfRows(v);
   }
 };
 

@@ -12,7 +12,7 @@
 import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LakeError, messageOf, pathlessMessageOf, codeOf } from '../../errors.ts';
+import { LakeError, messageOf, pathlessMessageOf, codeOf, isDiskFull } from '../../errors.ts';
 import { makeFolder, makeOne } from '../lock.ts';
 import { killPoint } from '../kill-points.ts';
 import type { Id, ObjectFiles } from '../lake.types.ts';
@@ -211,13 +211,12 @@ class ObjectFolder implements ObjectStore {
 const unwritten = (id: Id, error: unknown, isDurable: boolean): LakeError => {
   const fault = messageOf(error);
   if (!isDurable) return scratchFault(error);
-  if (isFull(error)) return new LakeError('storage-full', { fault }, { cause: error });
+  if (isDiskFull(error)) return new LakeError('storage-full', { fault }, { cause: error });
   return new LakeError('object-unwritten', { id, fault }, { cause: error });
 };
-const isFull = (error: unknown): boolean => /^(ENOSPC|EDQUOT)$/.test(codeOf(error) ?? '');
 /** What a fault is of writing what need not outlive the process: `spill-full` if there is no room, `spill-unwritten`. */
 export const scratchFault = (error: unknown): LakeError =>
-  isFull(error)
+  isDiskFull(error)
     ? new LakeError('spill-full', { fault: pathlessMessageOf(error) }, { cause: error })
     : new LakeError('spill-unwritten', { fault: messageOf(error) }, { cause: error });
 const readAt = (id: Id, fd: number, bytes: Uint8Array, at: number, position: number): number => {

@@ -19,7 +19,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { LakeError, messageOf, codeOf } from '../../errors.ts';
+import { LakeError, codeOf, isDiskFull, messageOf } from '../../errors.ts';
 
 const pageBytes = 4096;
 const headBytes = 168;
@@ -99,9 +99,8 @@ export const prepareTables = (directory: string, options: { readonly readOnly?: 
     const fault = faultOfHeads(path);
     if (fault !== undefined) throw new Error(fault);
   } catch (error) {
-    const code = codeOf(error);
     const fault = messageOf(error);
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new LakeError('storage-full', { fault }, { cause: error });
+    if (isDiskFull(error)) throw new LakeError('storage-full', { fault }, { cause: error });
     throw new LakeError('lake-unreadable', { directory: dirname(directory), fault }, { cause: error });
   }
 };
