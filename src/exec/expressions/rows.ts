@@ -231,9 +231,9 @@ export const truthOf = (v: Vector): Uint8Array => {
     case 'constant':
       return new Uint8Array(v.length).fill(truthOf(v.inner)[0]);
     case 'dictionary':
-      return lookUp(truthOf(v.values), v.codes, v.length);
+      return codesAt(truthOf(v.values), v.codes, v.length);
     case 'selected':
-      return lookUp(truthOf(v.base), v.index, v.length);
+      return codesAt(truthOf(v.base), v.index, v.length);
     case 'dynamic':
       return truthOfTagged(v.tags, v.slots, v.parts, v.length);
     case 'union': {
@@ -254,16 +254,17 @@ export const truthOutside = (v: Vector): Uint8Array => {
     case 'constant':
       return new Uint8Array(v.length).fill(truthOutside(v.inner)[0]);
     case 'dictionary':
-      return lookUp(truthOutside(v.values), v.codes, v.length);
+      return codesAt(truthOutside(v.values), v.codes, v.length);
     case 'selected':
-      return lookUp(truthOutside(v.base), v.index, v.length);
+      return codesAt(truthOutside(v.base), v.index, v.length);
     case 'dynamic':
       return truthOfTagged(v.tags, v.slots, v.parts, v.length, truthOutside);
     default:
       return truthOf(v);
   }
 };
-const lookUp = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
+/** The codes of so many rows, of which `table` has one for each value that `index` names. */
+export const codesAt = (table: Uint8Array, index: Uint32Array, length: number): Uint8Array => {
   const out = new Uint8Array(length);
   for (let i = 0; i < length; i++) out[i] = table[index[i]];
   return out;

@@ -2,6 +2,7 @@
 import { longDecimalName } from '../../vectors/decimal.ts';
 import { onlyMember } from '../../vectors/unions.ts';
 import { type Vector, type ListVector, type MapVector, gather, slice } from '../../vectors/vector.ts';
+import { codesAt } from './rows.ts';
 
 /** What a visitor finds in a row; the greatest code of a row's nodes wins. */
 export type Codes = Uint8Array;
@@ -35,13 +36,13 @@ const found = (v: Vector, visitor: Visitor): Codes | undefined => {
       return codes && new Uint8Array(v.length).fill(codes[0]);
     }
     case 'dictionary':
-      if (visitor.remembered) return lookUp(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length);
+      if (visitor.remembered) return picked(rememberedCodes(v.values, visitor, visitor.remembered), v.codes, v.length);
       return v.values.length > v.length
         ? found(gather(v.values, v.codes), visitor)
-        : lookUp(found(v.values, visitor), v.codes, v.length);
+        : picked(found(v.values, visitor), v.codes, v.length);
     case 'selected':
       return v.base.length <= v.length
-        ? lookUp(found(v.base, visitor), v.index, v.length)
+        ? picked(found(v.base, visitor), v.index, v.length)
         : found(gather(v.base, v.index), visitor);
     case 'dynamic':
       return tagged(v.tags, v.slots, v.parts, v.length, visitor);
@@ -53,17 +54,13 @@ const found = (v: Vector, visitor: Visitor): Codes | undefined => {
       return foundInNode(v, visitor);
   }
 };
+const picked = (table: Codes | undefined, index: Uint32Array, length: number): Codes | undefined =>
+  table && codesAt(table, index, length);
 const nothing: Codes = new Uint8Array(0);
 const rememberedCodes = (values: Vector, visitor: Visitor, remembered: WeakMap<Vector, Codes>): Codes | undefined => {
   let codes = remembered.get(values);
   if (!codes) remembered.set(values, (codes = found(values, visitor) ?? nothing));
   return codes === nothing ? undefined : codes;
-};
-const lookUp = (table: Codes | undefined, index: Uint32Array, length: number): Codes | undefined => {
-  if (!table) return undefined;
-  const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]];
-  return out;
 };
 const tagged = (
   tags: Uint32Array,

@@ -5,8 +5,6 @@
  */
 import {
   callOf,
-  conjunction,
-  conjuncts,
   fieldOf,
   hasSubquery,
   pathExpr,
@@ -16,6 +14,7 @@ import {
   thisExpr,
 } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import { joinFilterParts } from './filter-joins.ts';
 import type { Rule } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };
@@ -29,19 +28,8 @@ interface Asked {
 
 export const existsJoin = {
   name: 'exists-join',
-  apply: (ops) =>
-    ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some(askedBy)) ? ops.flatMap(joined) : ops,
+  apply: (ops) => joinFilterParts(ops, askedBy, semiJoin),
 } as const satisfies Rule;
-
-const joined = (op: PlanOp): readonly PlanOp[] => {
-  if (op.kind !== 'filter') return [op];
-  const parts = conjuncts(op.expr).map((part) => ({ part, asked: askedBy(part) }));
-  const rest = conjunction(parts.filter((p) => !p.asked).map((p) => p.part));
-  return [
-    ...(rest ? [{ kind: 'filter', expr: rest } as const] : []),
-    ...parts.flatMap(({ asked }) => (asked ? semiJoin(asked) : [])),
-  ];
-};
 
 const askedBy = (e: PlanExpr): Asked | undefined => {
   if (e.kind === 'not') {

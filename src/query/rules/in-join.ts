@@ -3,8 +3,9 @@
  * query are indexed once and where they lie, instead of becoming a list of values, and what does not fit into memory is
  * spilled.
  */
-import { conjunction, conjuncts, hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
+import { hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
+import { joinFilterParts } from './filter-joins.ts';
 import type { Rule } from './rule.ts';
 
 type In = PlanExpr & { readonly kind: 'in'; readonly right: PlanExpr & { readonly kind: 'subquery' } };
@@ -16,21 +17,8 @@ interface Asked {
 
 export const inJoin = {
   name: 'in-join',
-  apply: (ops, { subqueries }) =>
-    subqueries && ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some(askedBy))
-      ? ops.flatMap(joined)
-      : ops,
+  apply: (ops, { subqueries }) => (subqueries ? joinFilterParts(ops, askedBy, joinFor) : ops),
 } as const satisfies Rule;
-
-const joined = (op: PlanOp): readonly PlanOp[] => {
-  if (op.kind !== 'filter') return [op];
-  const parts = conjuncts(op.expr).map((part) => ({ part, asked: askedBy(part) }));
-  const rest = conjunction(parts.filter((p) => !p.asked).map((p) => p.part));
-  return [
-    ...(rest ? [{ kind: 'filter', expr: rest } as const] : []),
-    ...parts.flatMap(({ asked }) => (asked ? joinFor(asked) : [])),
-  ];
-};
 
 const askedBy = (e: PlanExpr): Asked | undefined => {
   if (e.kind === 'not') {

@@ -2,6 +2,7 @@
 import { someForm } from '../../../vectors/forms.ts';
 import { onlyMember } from '../../../vectors/unions.ts';
 import { type Vector, type FlatVector, flatten } from '../../../vectors/vector.ts';
+import { codesAt } from '../../expressions/rows.ts';
 
 /** The kinds as `kindsOf` tells them. `error`: any error but missing and quiet. */
 export const kinds = { value: 0, null: 1, missing: 2, quiet: 3, error: 4 } as const;
@@ -28,10 +29,14 @@ export const kindsOf = (v: Vector): Uint8Array | undefined => {
       const inner = kindsOf(v.inner);
       return inner && new Uint8Array(v.length).fill(inner[0]);
     }
-    case 'dictionary':
-      return lookUp(kindsOf(v.values), v.codes, v.length);
-    case 'selected':
-      return lookUp(kindsOf(v.base), v.index, v.length);
+    case 'dictionary': {
+      const inner = kindsOf(v.values);
+      return inner && codesAt(inner, v.codes, v.length);
+    }
+    case 'selected': {
+      const inner = kindsOf(v.base);
+      return inner && codesAt(inner, v.index, v.length);
+    }
     case 'dynamic':
       return tagged(v.tags, v.slots, v.parts, v.length);
     case 'union': {
@@ -62,12 +67,6 @@ export const mayBeQuiet = (v: Vector): boolean => {
     default:
       return false;
   }
-};
-const lookUp = (table: Uint8Array | undefined, index: Uint32Array, length: number): Uint8Array | undefined => {
-  if (!table) return undefined;
-  const out = new Uint8Array(length);
-  for (let i = 0; i < length; i++) out[i] = table[index[i]];
-  return out;
 };
 const tagged = (
   tags: Uint32Array,
