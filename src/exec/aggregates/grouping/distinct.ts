@@ -150,15 +150,16 @@ export class DistinctState implements AggregateState, SeenValues {
     from.notePairs();
     from.settle();
     const given = from.later ? from.later.all() : from.tablePairs();
-    const ids: number[] = [];
-    const rows: number[] = [];
+    const ids = new Uint32Array(given.ids.length);
+    const rows = new Uint32Array(given.ids.length);
+    let n = 0;
     for (let k = 0; k < given.ids.length; k++) {
       const to = map[given.ids[k]];
       if (to === none) continue;
-      ids.push(to);
-      rows.push(given.codes[k]);
+      ids[n] = to;
+      rows[n++] = given.codes[k];
     }
-    if (rows.length > 0) this.update(Uint32Array.from(ids), take(from.codes.values(), Uint32Array.from(rows)));
+    if (n > 0) this.update(ids.subarray(0, n), take(from.codes.values(), rows.subarray(0, n)));
   }
   private tablePairs(): { readonly ids: Uint32Array; readonly codes: Uint32Array } {
     const { first, second } = this.pairs.words();
