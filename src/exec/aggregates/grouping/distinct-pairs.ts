@@ -27,6 +27,7 @@ export class DistinctPairs {
   private ids = new Uint32Array(0);
   private codes = new Uint32Array(0);
   private noted = 0;
+  private isFrozen = false;
   /** The known codes of group g: `known` from starts[g] up to starts[g + 1]. */
   private starts = new Uint32Array(1);
   private known: Uint32Array = new Uint32Array(0);
@@ -39,7 +40,12 @@ export class DistinctPairs {
   }
   /** Whether it is time to settle. */
   get isFull(): boolean {
-    return this.noted >= Math.max(notedMin, this.known.length);
+    const room = Math.max(notedMin, this.isFrozen ? this.ids.length - notedMin : this.known.length);
+    return this.noted >= room;
+  }
+  /** From here on no more pairs become known, and there is no more room for noted ones than there was. */
+  freeze(): void {
+    this.isFrozen = true;
   }
 
   /** Takes the first `count` codes as known of one group, where nothing is known yet. */
@@ -58,7 +64,8 @@ export class DistinctPairs {
   private reserve(length: number): void {
     const least = this.noted + length;
     if (least <= this.ids.length) return;
-    const size = Math.max(least, Math.min(this.ids.length * 2, Math.max(notedMin, this.known.length) + length));
+    const wanted = this.isFrozen ? 0 : Math.min(this.ids.length * 2, Math.max(notedMin, this.known.length) + length);
+    const size = Math.max(least, wanted);
     charge(size * 2 * Uint32Array.BYTES_PER_ELEMENT, 'count distinct');
     this.ids = wider(this.ids, size);
     this.codes = wider(this.codes, size);

@@ -48,6 +48,7 @@ export class DistinctState implements AggregateState, SeenValues {
   }
   close(): void {
     this.settle();
+    this.later?.freeze();
     this.unknown ??= [];
   }
   *take(all: boolean): Generator<GroupValues, void> {
