@@ -8,6 +8,7 @@
  */
 import { asKeys } from '../../../vectors/decimal.ts';
 import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { sizeOf } from '../../../vectors/sizes.ts';
 import { zeroData } from '../../../vectors/value.ts';
 import {
   type Vector,
@@ -239,8 +240,8 @@ export class ColumnCodes {
    */
   private tags = new Uint32List();
   private slots = new Uint32List();
-  /** Codes of dictionaries' values, by the vectors: the batches of a scan share theirs. */
-  private readonly dictionaries = new Map<Vector, Uint32Array>();
+  /** Codes of dictionaries' values, by the vectors, the oldest first: the batches of a scan share theirs. */
+  private readonly dictionaries = new Map<Vector, KnownDictionary>();
   private dictionaryBytes = 0;
   private readonly room = new Room();
   private readonly sql: boolean;
@@ -374,15 +375,18 @@ export class ColumnCodes {
     }
   }
   private knownCodes(values: Vector): Uint32Array {
-    let known = this.dictionaries.get(values);
-    if (known) return known;
-    if (this.dictionaries.size >= dictionariesMax) {
-      this.dictionaries.clear();
-      this.dictionaryBytes = 0;
+    const known = this.dictionaries.get(values);
+    if (known) return known.codes;
+    const codes = new Uint32Array(values.length).fill(none);
+    const bytes = codes.byteLength + sizeOf(values);
+    this.dictionaries.set(values, { codes, bytes });
+    this.dictionaryBytes += bytes;
+    for (const [oldest, { bytes: freed }] of this.dictionaries) {
+      if (this.dictionaryBytes <= dictionaryBytesMax || oldest === values) break;
+      this.dictionaries.delete(oldest);
+      this.dictionaryBytes -= freed;
     }
-    this.dictionaries.set(values, (known = new Uint32Array(values.length).fill(none)));
-    this.dictionaryBytes += known.byteLength;
-    return known;
+    return codes;
   }
   private taggedCodes(
     { tags, slots }: DynamicVector | UnionVector,
@@ -513,8 +517,16 @@ const sqlClassOf = (v: FlatVector): string | Type => {
 const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
 
 const oneNull: Vector = { form: 'null', length: 1 };
-/** Dictionaries whose codes are remembered. */
-const dictionariesMax = 64;
+/** A dictionary whose codes are remembered, and what they and its values, which stay with them, take. */
+interface KnownDictionary {
+  readonly codes: Uint32Array;
+  readonly bytes: number;
+}
+/**
+ * The newest is remembered however large it is, older ones beside it up to so many bytes: objects of a pool have
+ * dictionaries of their own, and a scan comes back to few of them.
+ */
+const dictionaryBytesMax = 4 << 20;
 /**
  * The places in the table that are `none` and that rows lead to, each once, as they are met. They are marked in
  * between.
