@@ -229,6 +229,32 @@ describe('one writer at a time', () => {
       /^store s3:\/\/lakes\/a has lake [0-9a-f]{32}, folder [^\n]+ has lake [0-9a-f]{32}: each lake needs a bucket/,
     );
   });
+
+  test.each(['lease', 'log', 'base', 'objects'])('one below %s/ of another one keeps all it has', async (part) => {
+    const { proxy, keys } = await startStore();
+    const make = async (prefix: string, count: number) => {
+      const options = { prefix, ...(prefix !== 'a/' && { baseBytesMin: 1, graceMs: 0 }) };
+      const { lake } = await openStored(await temporaryDirectory(), proxy.endpoint, options);
+      await newPool(lake);
+      for (let k = 0; k < count; k++) await load(lake, k);
+      await lake.pool('p').load('main', [await fileObject(lake, count)]);
+      await lake.close();
+    };
+    await make('a/', 3);
+    await make(`a/${part}/`, 9);
+    const below = () => keys().filter((key) => /^\w+\/(lease|log|base|objects)\//.test(key));
+    const before = below();
+    expect(before.length).toBeGreaterThan(4);
+
+    const outer = await openStored(await temporaryDirectory(), proxy.endpoint, { baseBytesMin: 1, graceMs: 0 });
+    expect(await keysOf(outer.lake)).toEqual(['0', '1', '2', '3']);
+    for (let k = 4; k < 9; k++) await load(outer.lake, k);
+    await outer.lake.close();
+    expect(below()).toEqual(before);
+    const inner = await openStored(await temporaryDirectory(), proxy.endpoint, { prefix: `a/${part}/` });
+    expect(await keysOf(inner.lake)).toEqual(Array.from({ length: 10 }, (_, k) => String(k)));
+    await inner.lake.close();
+  });
 });
 
 describe('faults', () => {

@@ -133,7 +133,7 @@ export const bucketFiles = (bucket: Bucket): ObjectFiles => ({
   list: async function* () {
     for await (const { key } of bucket.list('objects/')) {
       const id = key.slice(-40);
-      if (/^[0-9a-f]{40}$/.test(id)) yield id;
+      if (isId(id) && key === objectKey(id)) yield id;
     }
   },
 });

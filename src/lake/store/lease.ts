@@ -26,6 +26,8 @@ interface Lease {
   readonly record?: number;
 }
 const leaseKey = (writer: string): string => `lease/${writer}`;
+/** Nothing else below `lease/` is a lease: another lake may have its prefix there. */
+const leasePattern = /^lease\/[0-9a-f]{16}$/;
 const renewalsPerLease = 4;
 const looksPerLease = 8;
 /** One that could not be renewed is tried again so soon at the latest. */
@@ -91,7 +93,7 @@ export class OwnLease {
   /** Takes away what writers before have left. */
   async removeOthers(): Promise<void> {
     for await (const { key } of this.bucket.list('lease/'))
-      if (key !== leaseKey(this.writer.id)) await this.bucket.delete(key);
+      if (leasePattern.test(key) && key !== leaseKey(this.writer.id)) await this.bucket.delete(key);
   }
 
   /**

@@ -78,9 +78,9 @@ export const segmentKey = (segment: number): string => `log/${String(segment).pa
 export const baseKey = (segment: number): string => `base/${String(segment).padStart(digits, '0')}`;
 /** Has the number of the newest base, as text: what is asked for by its key is never as old as a listing may be. */
 export const newestBaseKey = 'base/newest';
-/** The number in such a key. */
+/** The number in such a key; 0: it is none, such as one of another lake whose prefix is below this one's. */
 export const numberOf = (key: string): number => {
-  const text = /\/(\d{16})$/.exec(key)?.[1];
+  const text = /^(?:log|base)\/(\d{16})$/.exec(key)?.[1];
   return text === undefined ? 0 : Number(text);
 };
 
