@@ -83,10 +83,18 @@ const bytesOf = ({ types, functions, pages }: WasmModule): Uint8Array =>
     ...section(10, functions.map(body)),
   ]);
 
-/** The module's memory and functions by name; undefined where there is no such WebAssembly (before SSE 4.1). */
+/**
+ * The module's memory and functions by name; undefined where there is no such WebAssembly (before SSE 4.1), or no room
+ * for it: a memory reserves gigabytes of address space, which `ulimit -v` may not leave.
+ */
 export const assembled = (module: WasmModule): unknown => {
   const { WebAssembly } = globalThis as unknown as { readonly WebAssembly?: WasmEngine };
   const bytes = bytesOf(module);
   if (WebAssembly?.validate(bytes) !== true) return undefined;
-  return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+  try {
+    return new WebAssembly.Instance(new WebAssembly.Module(bytes)).exports;
+  } catch (fault) {
+    if (fault instanceof RangeError) return undefined;
+    throw fault;
+  }
 };
