@@ -1,9 +1,12 @@
 /**
  * Objects of a lake in a bucket: those of the folder, and of the bucket what the folder does not have. Of these the
- * ranges are fetched that are asked for (ranges.ts), and stay until others need their room (store/cache.ts).
+ * ranges are fetched that are asked for (ranges.ts), and stay until others need their room (store/cache.ts). What does
+ * not have the bytes that were put is removed from the disk, if the bucket says that it has them.
  */
-import { existsSync, utimes } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, utimes } from 'node:fs';
 import { rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
 import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import type { S3Options } from '../../store/s3.ts';
@@ -70,16 +73,39 @@ class FetchedObjects implements ObjectStore {
     utimes(objectPath(this.directory, id), now / 1000, now / 1000, () => undefined);
   }
   private async fetch(id: Id, offset: number, length: number): Promise<Uint8Array> {
-    // What buckets need is loaded by who has one.
-    this.bucket ??= import('../../store/s3.ts').then(({ openBucket }) => openBucket(this.store));
-    const bytes = await (await this.bucket).getRange(objectKey(id), offset, length);
+    const bytes = await (await this.opened()).getRange(objectKey(id), offset, length);
     if (!bytes) throw new LakeError('object-missing', { id });
     return bytes;
   }
+  /** What buckets need is loaded by who has one. */
+  private opened(): Promise<Bucket> {
+    return (this.bucket ??= import('../../store/s3.ts').then(({ openBucket }) => openBucket(this.store)));
+  }
 
-  async delete(id: Id): Promise<void> {
+  async distrust(id: Id): Promise<boolean> {
+    // Its file may be another one by now, or gone, and still be open.
+    this.files.forget(id);
+    if (this.isHere(id) && !(await this.removeDamaged(id))) return false;
+    await this.forgetRanges(id);
+    return true;
+  }
+  /** False: it is not known that the bucket has other bytes. */
+  private async removeDamaged(id: Id): Promise<boolean> {
+    const path = objectPath(this.directory, id);
+    const put = await this.opened()
+      .then((bucket) => bucket.head(objectKey(id)))
+      .catch(() => undefined);
+    if (!put || put.sha256 === '' || put.sha256 === (await sumOf(path))) return false;
+    await rm(path, { recursive: true, force: true });
+    return true;
+  }
+  private async forgetRanges(id: Id): Promise<void> {
     this.ranges.forget(id);
     await rm(rangesOf(this.directory, id), { recursive: true, force: true });
+  }
+
+  async delete(id: Id): Promise<void> {
+    await this.forgetRanges(id);
     await this.files.delete(id);
   }
   forget(id: Id): void {
@@ -94,3 +120,14 @@ class FetchedObjects implements ObjectStore {
     void this.bucket?.then((bucket) => bucket.close());
   }
 }
+
+/** Undefined: it cannot be read. */
+const sumOf = async (path: string): Promise<string | undefined> => {
+  const sum = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path), sum);
+    return sum.digest('hex');
+  } catch {
+    return undefined;
+  }
+};

@@ -41,6 +41,11 @@ export interface ObjectStore extends ObjectFiles {
   ahead?(id: Id, offset: number, length: number): void;
   /** Whether the whole object is at hand, where some are not. */
   isHere?(id: Id): boolean;
+  /**
+   * What was read of it does not fit: it is read from elsewhere from now on. False: nobody else has it; absent: nobody
+   * ever has.
+   */
+  distrust?(id: Id): Promise<boolean>;
   /** Removes the object; no error if there is none. */
   delete(id: Id): Promise<void>;
   /** The object was deleted, maybe elsewhere: closes its file, so that the disk gets its room back. */

@@ -46,21 +46,11 @@ import {
   totalsOf,
   visitTotals,
 } from '../columns/summaries.ts';
+import { type ObjectSource, ofSoundCopy } from './copies.ts';
 import { footerFlags, formatVersion, magic, trailerLength } from './format.ts';
 import { type OriginRun, readOrigins } from './origins.ts';
 
 type MaybePromise<T> = T | Promise<T>;
-
-/** Where an object's bytes come from. `read` answers exactly `length` bytes, aligned to 8 in their buffer. */
-export interface ObjectSource {
-  readonly id: string;
-  readonly size: number;
-  readonly read: (offset: number, length: number) => MaybePromise<Uint8Array>;
-  /** Begins to fetch what will be read soon; absent: it is at hand. */
-  readonly ahead?: (offset: number, length: number) => void;
-  /** Whether all of it is at hand by now. */
-  readonly isHere?: () => boolean;
-}
 
 /** The source of an object whose bytes are at hand. */
 export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
@@ -111,7 +101,9 @@ const gapBytesMax = 4096;
 /**
  * Opens an object: reads its footer. Its decoded columns are kept in the cache. @throws object-corrupt, object-version
  */
-export const openObject = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> => {
+export const openObject = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> =>
+  ofSoundCopy(source, () => openCopy(source, cache));
+const openCopy = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> => {
   if (source.size < magic.length + trailerLength)
     throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
   const start = Math.max(0, source.size - tailBytes) & ~7;
@@ -404,10 +396,18 @@ export class ObjectReader {
     this.bytesRead += dataLength;
     const ready = missing.size > 0 ? this.loadDictionaries([...missing]) : undefined;
     return then(ready, () =>
-      then(dataLength === 0 ? noBytes : this.source.read(offset, dataLength), (bytes) =>
-        this.storedBlock(column, bytes, place),
+      ofSoundCopy(this.source, () =>
+        then(dataLength === 0 ? noBytes : this.source.read(offset, dataLength), (bytes) => {
+          if (this.source.distrust) this.checkAll(column, bytes, place);
+          return this.storedBlock(column, bytes, place);
+        }),
       ),
     );
+  }
+  /** Of what may be read from elsewhere, before anything is made of it. */
+  private checkAll(column: Column, bytes: Uint8Array, place: string): void {
+    for (const s of segmentsOf(column))
+      if (s.length > 0) this.checkSegment(bytes.subarray(s.offset, s.offset + s.length), s, place);
   }
   private storedBlock(column: Column, bytes: Uint8Array, place: string): StoredBlock {
     const rawOf = (s: Segment): Uint8Array => bytes.subarray(s.offset, s.offset + s.length);
@@ -739,6 +739,9 @@ export class ObjectReader {
     base: number,
     place: string,
   ): MaybePromise<Map<Segment, Uint8Array>> {
+    return ofSoundCopy(this.source, () => this.readCopy(segments, base, place));
+  }
+  private readCopy(segments: readonly Segment[], base: number, place: string): MaybePromise<Map<Segment, Uint8Array>> {
     const out = new Map<Segment, Uint8Array>();
     const pending: Promise<void>[] = [];
     for (const { run, start, end } of runsOf(segments)) {

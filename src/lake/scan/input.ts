@@ -7,6 +7,7 @@ import type { Vector } from '../../vectors/vector.ts';
 import type { Projection } from '../columns/wanted.ts';
 import type { KeyRange, ObjectMeta, PageRequest } from '../lake.types.ts';
 import { blockRowsMax } from '../objects/format.ts';
+import { sourceOfStored } from '../objects/copies.ts';
 import { type ObjectReader, openObject, projectionOf, sourceOfBytes } from '../objects/reader.ts';
 import { BestKeys, spanOfBlock } from './best.ts';
 import { wantedRows } from './kept-rows.ts';
@@ -219,17 +220,7 @@ export const openReader = async (
   const known = readers?.get(id);
   if (known) return known;
   const opened = openObject(
-    inline
-      ? sourceOfBytes(id, inline)
-      : {
-          id,
-          size,
-          read: (offset, length) => objects.readRange(id, offset, length),
-          ...(objects.ahead && {
-            ahead: (offset: number, length: number) => objects.ahead?.(id, offset, length),
-            isHere: () => objects.isHere?.(id) ?? false,
-          }),
-        },
+    inline ? sourceOfBytes(id, inline) : sourceOfStored(objects, { id, size }),
     inline ? undefined : readers?.columns,
   );
   const reader = opened instanceof Promise ? await opened : opened;

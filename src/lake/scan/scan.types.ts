@@ -13,7 +13,7 @@ import type { ObjectStore } from '../objects/objects.ts';
 export interface ScanSource {
   readonly keys: readonly (readonly string[])[];
   readonly order: SortOrder;
-  readonly objects: Pick<ObjectStore, 'readRange' | 'ahead' | 'isHere'>;
+  readonly objects: Pick<ObjectStore, 'readRange' | 'ahead' | 'isHere' | 'distrust'>;
   readonly page: (request: PageRequest) => ObjectPage | Promise<ObjectPage>;
   /** Readers of earlier scans by object id; a scan takes from it and adds to it. */
   readonly readers?: ReaderCache;

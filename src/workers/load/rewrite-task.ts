@@ -3,6 +3,7 @@ import { LakeError } from '../../errors.ts';
 import { type KeptRows, keptRows } from '../../lake/columns/kept.ts';
 import { base62 } from '../../lake/ksuid.ts';
 import type { ObjectMeta } from '../../lake/lake.types.ts';
+import { sourceOfStored } from '../../lake/objects/copies.ts';
 import { ObjectCutter } from '../../lake/objects/cutter.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { keyColumn } from '../../lake/load/sort-rows.ts';
@@ -20,11 +21,7 @@ type CompactTask = Extract<TaskRequest, { kind: 'compact' }>;
 
 /** The reader of an object, wherever its body is. */
 export const opened = async (meta: ObjectMeta, objects: ObjectStore): Promise<ObjectReader> =>
-  openObject(
-    meta.inline
-      ? sourceOfBytes(meta.id, meta.inline)
-      : { id: meta.id, size: meta.size, read: (offset, length) => objects.readRange(meta.id, offset, length) },
-  );
+  openObject(meta.inline ? sourceOfBytes(meta.id, meta.inline) : sourceOfStored(objects, meta));
 
 /** Bytes of a row in memory, about: encodings halve them, compression does it once more. */
 const inMemory = (meta: ObjectMeta, isCompressed = false): number => (meta.size / meta.count) * (isCompressed ? 4 : 2);

@@ -5,7 +5,8 @@
 import type { EngineSettings } from '../../../src/commands/query.ts';
 import type { ScanRequest } from '../../../src/exec/source.ts';
 import { BlockScanner } from '../../../src/lake/scan/block.ts';
-import { type ObjectSource, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
+import type { ObjectSource } from '../../../src/lake/objects/copies.ts';
+import { openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
 import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
 import { rules } from '../../../src/query/rules/rules.ts';
 import { type Vector, slice } from '../../../src/vectors/vector.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { newId } from '../../../src/lake/ksuid.ts';
 import { objectKey, openLakeObjects } from '../../../src/lake/objects/fetched.ts';
 import { type ObjectStore, openObjects } from '../../../src/lake/objects/objects.ts';
-import type { ObjectSource } from '../../../src/lake/objects/reader.ts';
+import type { ObjectSource } from '../../../src/lake/objects/copies.ts';
 import { openLakeStore } from '../../../src/lake/store/copy.ts';
 import type { LakeStore } from '../../../src/lake/store/store.types.ts';
 import { openBucket, type S3Options } from '../../../src/store/s3.ts';

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
-import {
-  ObjectReader,
-  type ObjectSource,
-  openObject,
-  projectionOf,
-  sourceOfBytes,
-} from '../../../src/lake/objects/reader.ts';
+import type { ObjectSource } from '../../../src/lake/objects/copies.ts';
+import { ObjectReader, openObject, projectionOf, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
 import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
 import { LakeError } from '../../../src/errors.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
