@@ -193,8 +193,11 @@ describe('one writer at a time', () => {
     expect(await keysOf(third.lake)).toEqual(['2']);
   });
 
-  test('what was acknowledged and is not in the bucket is not dropped without a word', async () => {
-    const { proxy, server } = await startStore();
+  test.each([
+    ['segments', {}],
+    ['a base', { baseBytesMin: 1 }],
+  ])('what was acknowledged and is not in the bucket is not dropped without a word: %s', async (_, options) => {
+    const { proxy, server, keys } = await startStore();
     const one = await openStored(await temporaryDirectory(), proxy.endpoint, { ack: 'local' });
     await newPool(one.lake);
     await until(() => expect(one.lake.figures().store!.behindRecords).toBe(0));
@@ -202,8 +205,10 @@ describe('one writer at a time', () => {
     await load(one.lake, 1);
     expect(one.lake.figures().store!.behindRecords).toBe(1);
     await until(() => expect(one.lake.figures().store!.fault).toContain(`putting ${keyAfterFence(2)} failed`));
-    const two = await openStored(await temporaryDirectory(), server.endpoint, { address: 'two' });
+    const two = await openStored(await temporaryDirectory(), server.endpoint, { address: 'two', ...options });
     await load(two.lake, 2);
+    const newest = () => Math.max(...keys().map((key) => Number(/^log\/(\d+)$/.exec(key)?.[1] ?? 0)));
+    if ('baseBytesMin' in options) await until(() => expect(keys()).toContain(baseKey(newest())));
     await one.lake.close();
     proxy.faultOf = () => undefined;
     const again = () => openStored(one.lake.directory, proxy.endpoint, { ack: 'local' });

@@ -282,8 +282,20 @@ describe('a replica', () => {
     const other = await openTestLake({ directory: own });
     await newPool(other);
     await other.close();
-    expect(await codeOf(openReplica(own, proxy.endpoint))).toBe('store-diverged');
+    expect(await codeOf(openReplica(own, proxy.endpoint))).toBe('store-strange');
     const again = await openTestLake({ directory: own });
     expect(again.pools().map(({ name }) => name)).toEqual(['p']);
+    await again.close();
+
+    // Nor one whose commits are all in a bucket of its own.
+    const prefix = 'b/';
+    const third = await openStored(await temporaryDirectory(), proxy.endpoint, { prefix });
+    await newPool(third.lake);
+    await third.lake.close();
+    const { directory } = third.lake;
+    expect(await codeOf(openReplica(directory, proxy.endpoint))).toBe('store-strange');
+    const back = await openStored(directory, proxy.endpoint, { prefix });
+    expect(back.lake.pools().map(({ name }) => name)).toEqual(['p']);
+    await back.lake.close();
   });
 });

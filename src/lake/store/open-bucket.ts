@@ -134,9 +134,7 @@ export const openBucketLake = async (options: OpenOptions): Promise<Opened> => {
   await options.mayWrite?.(newest.head);
   const lacksBase = base === 0 && (await segmentAt(bucket, 1)).head.begins !== undefined;
   if (begun) {
-    const lake = begun.identity.lake.toString('hex');
-    if (lake !== newest.head.lake)
-      throw new LakeError('store-strange', { store: bucket.name, directory, lake: newest.head.lake, own: lake });
+    checkLake(options, newest.head.lake);
     if (digestAt(directory, newest.head.last) === newest.head.digest && (await isUsable(directory, begun))) {
       if (state.missing !== undefined)
         options.noted(`${bucket.name} has lost ${segmentKey(state.missing)}, which the folder makes good by a base`);
@@ -272,7 +270,7 @@ export const placeOf = ({ lake, last: number, digest }: FollowedTip): LogPlace =
 
 /**
  * A replica's folder: gone on with where its tables are sound and the bucket still has what follows them, else made
- * from the bucket. @throws store-empty, store-diverged, store-corrupt, store-unreachable, store-refused
+ * from the bucket. @throws store-empty, store-strange, store-diverged, store-corrupt, store-unreachable, store-refused
  */
 export const openFollowedFolder = async (options: OpenOptions): Promise<FollowedTip> => {
   const { bucket, directory } = options;
@@ -284,8 +282,8 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
   noteUnnamed(state, options.noted);
   if (state.missing !== undefined) throw missingSegment(bucket, state.missing, state.tip);
   const { followed } = await makeFolderFrom({ ...options, follows: true }, state);
-  if (followed.address !== '') return followed;
   // A base alone does not name its writer.
+  if (followed.address !== '') return followed;
   const { writer = '', address = '' } = (await segmentAround(bucket, followed.segment))?.head ?? {};
   return { ...followed, writer, address };
 };
@@ -300,6 +298,12 @@ const knownTip = async (directory: string): Promise<FollowedTip | undefined> => 
   } finally {
     await tables.close();
   }
+};
+
+/** @throws store-strange */
+const checkLake = ({ bucket, directory }: OpenOptions, lake: string): void => {
+  const own = logBegin(directory)?.identity.lake.toString('hex') ?? lake;
+  if (own !== lake) throw new LakeError('store-strange', { store: bucket.name, directory, lake, own });
 };
 
 interface MadeFolder {
@@ -325,13 +329,14 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
   const maker = new FolderMaker(options, environment, own);
   try {
     await maker.rows(file);
-    await maker.segments(() => {
+    await maker.segments(async () => {
       if (maker.tip.segment < state.tip) throw missingSegment(bucket, maker.tip.segment + 1, state.tip);
       // Before the fence: the writer goes on where this start is refused.
+      if (own) checkLake(options, maker.followed.lake);
       if (!own || maker.knowsOwn || markOf(directory)?.ack === 'bucket') return;
-      const { who, tip } = maker;
-      const { name: store } = bucket;
-      throw new LakeError('store-diverged', { store, directory, record: own.number, last: tip.last, who });
+      const { tip } = maker;
+      const who = await maker.wroteLast();
+      throw new LakeError('store-diverged', { store: bucket.name, directory, record: own.number, last: tip.last, who });
     });
     if (options.follows) await maker.endFollowed();
     else await maker.end(made);
@@ -403,7 +408,6 @@ const finishSwap = (directory: string): void => {
 /** Puts rows of base and segments into new tables, and a fence behind them. */
 class FolderMaker {
   tip = noTip;
-  who = '';
   /** The last segment that was read. */
   newest: SegmentHead | undefined;
   /** The bucket has the last record of the folder's own log. */
@@ -439,11 +443,11 @@ class FolderMaker {
   }
 
   /** All segments, until the fence is behind the last one. `check`: throws where none is to be put. */
-  async segments(check: () => void): Promise<void> {
+  async segments(check: () => Promise<void>): Promise<void> {
     for (;;) {
       for await (const segment of segmentsFrom(this.options.bucket, this.tip.segment + 1)) await this.take(segment);
       const { bucket, writer } = this.options;
-      check();
+      await check();
       if (!writer) return;
       const fence = await putFence(bucket, writer, this.lake, this.tip);
       if (!fence) continue;
@@ -461,13 +465,17 @@ class FolderMaker {
     if (this.tip.segment > 0 && head.first !== this.tip.last + 1)
       throw corrupt(`it begins with record ${head.first}, ${this.tip.last + 1} should follow`);
     this.lake = head.lake;
-    this.who = whoWrote(head);
     this.newest = head;
     for (const changes of records) await this.put(changes);
     this.gone.push(...removalsOf(segment));
     this.know(tipOf(segment));
   }
 
+  /** Who wrote what is there, for people: a base alone does not say. */
+  async wroteLast(): Promise<string> {
+    const head = this.newest ?? (await segmentAround(this.options.bucket, this.tip.segment))?.head;
+    return head ? whoWrote(head) : 'another service';
+  }
   get followed(): FollowedTip {
     const { writer = '', address = '' } = this.newest ?? {};
     return { ...this.tip, lake: this.lake, writer, address };
