@@ -239,6 +239,28 @@ describe(`services on a bucket (SEED=${seed})`, () => {
     expect(await again.end()).toBe(0);
   }, 120_000);
 
+  test('with ack local a writer that was killed while the store was away starts again, and puts what it lacks', async () => {
+    const proxy = await startFaultProxy(store.endpoint);
+    const flags = ['-workers', '1', '-store', 's3://lakes/behind', '-store.endpoint', proxy.endpoint];
+    const service = await start('behind', [], proxy.endpoint);
+    await makePool(service);
+    proxy.faultOf = (method) => (method === 'PUT' ? '503' : undefined);
+    for (let key = 1; key < 5; key++)
+      expect((await post(`${service.address}/pool/p/branch/main`, `{"k":${key}}`)).status).toBe(200);
+    await service.end('SIGKILL');
+    // The first put of what it lacks fails, too: the one behind the fence.
+    let puts = 0;
+    proxy.faultOf = (method, path) => (method === 'PUT' && path.includes('/log/') && ++puts === 2 ? '503' : undefined);
+    const again = await startBuiltService({ lake: service.lake, flags });
+    services.push(again);
+    expect(await keysOf(again)).toEqual([1, 2, 3, 4]);
+    expect(await again.end()).toBe(0);
+    const other = await start('behind', ['-store.takeover']);
+    expect(await keysOf(other)).toEqual([1, 2, 3, 4]);
+    expect(await other.end()).toBe(0);
+    await proxy.close();
+  }, 120_000);
+
   test('with the store away a writer with ack bucket is not ready and says why, until the store is back', async () => {
     const proxy = await startFaultProxy(store.endpoint);
     const flags = ['-store.ack', 'bucket', '-store.lease', '1s'];

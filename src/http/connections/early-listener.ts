@@ -6,6 +6,7 @@
  * - Nothing is read of a request that waits. One that has waited for `startWaitMs`, or for which there is no place, gets
  *   a 503 that says to come again; health checks are answered at once.
  * - `take` hands the listening server on as it is: no connection is refused or cut in between.
+ * - It keeps the process: a lake that is being opened may wait for nothing that does, such as the next try of a put.
  */
 import {
   createServer,
@@ -94,14 +95,11 @@ export const listenEarly = async (
   server.closeAllConnections = () => {
     listeners.cut();
   };
-  // A lake that cannot be opened must not keep the process.
-  listeners.keep(false);
   return {
     names: listeners.names,
     take: (listener) => {
       unlisten();
       hand(listener);
-      listeners.keep(true);
       server.listen = () => {
         process.nextTick(() => {
           server.emit('listening');

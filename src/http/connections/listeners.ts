@@ -32,8 +32,6 @@ export interface Listeners {
   readonly names: readonly string[];
   /** Of the first one, as `net.Server` tells it. */
   readonly address: AddressInfo | string;
-  /** Whether they keep the process. */
-  readonly keep: (keeps: boolean) => void;
   /** Listens no more; resolves when the last connection has ended. */
   readonly close: () => Promise<void>;
   /** Cuts all connections off, whatever is spoken on them, those whose handshake or goodbye is not over among them. */
@@ -106,11 +104,6 @@ export const openListeners = async (
   return {
     names: open.map(({ name }) => name),
     address: open[0].server.address()!,
-    keep: (keeps) => {
-      for (const { server } of open)
-        if (keeps) server.ref();
-        else server.unref();
-    },
     close,
     cut: () => {
       for (const socket of connections) socket.destroy();
