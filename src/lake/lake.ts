@@ -70,6 +70,7 @@ import { markClosed, openFollowed, openTables } from './repair/recovery.ts';
 import { tablesFolder } from './repair/replay.ts';
 import { Retries } from './commits/retries.ts';
 import { SnapshotCache } from './commits/snapshot.ts';
+import { markAlone } from './store/mark.ts';
 import type { FollowingLake, LakeFollower, LakeStore } from './store/store.types.ts';
 import { StoreFailure, type Tables } from './tables/tables.ts';
 import { ToldFiles } from './objects/told-files.ts';
@@ -202,7 +203,8 @@ class OpenLake implements Lake {
         this.ownedFiles(files);
         return;
       }
-      await store?.prepare(directory);
+      if (store) await store.prepare(directory);
+      else markAlone(directory);
       const { tables, log, isCovered } = await openTables({
         directory,
         isUnclean: this.lock.diedBefore !== undefined,

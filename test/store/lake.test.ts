@@ -1,8 +1,8 @@
 /** A lake in a bucket: begun again from nothing, one writer at a time, nothing named that is not there. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Lake } from '../../src/lake/lake.types.ts';
 import { openLakeObjects } from '../../src/lake/objects/fetched.ts';
 import { fsck } from '../../src/lake/repair/fsck.ts';
@@ -221,6 +221,41 @@ describe('one writer at a time', () => {
     expect(await keysOf(alone)).toEqual(['1']);
     await load(two.lake, 3);
     expect(await keysOf(two.lake)).toEqual(['2', '3']);
+  });
+
+  test('what was acknowledged without the bucket is not dropped, though before and after commits wait for it', async () => {
+    const { proxy } = await startStore();
+    const one = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(one.lake);
+    await one.lake.close();
+    const { directory } = one.lake;
+    const alone = await openTestLake({ directory });
+    await load(alone, 1);
+    await alone.close();
+    // One that is to put it has its fence there, and ends before it could.
+    let puts = 0;
+    proxy.faultOf = (method, path) => (method === 'PUT' && path.includes('/log/') && ++puts > 1 ? '503' : undefined);
+    const between = openStored(directory, proxy.endpoint).catch(() => undefined);
+    await until(() => expect(puts).toBeGreaterThan(1));
+    cpSync(directory, `${directory}-then`, { recursive: true });
+    onTestFinished(() => {
+      rmSync(`${directory}-then`, { recursive: true });
+    });
+    proxy.faultOf = () => undefined;
+    await (await between)?.lake.close();
+
+    expect(JSON.parse(readFileSync(join(`${directory}-then`, 'store.json'), 'utf8'))).toMatchObject({ ack: 'local' });
+    expect(JSON.parse(readFileSync(join(directory, 'store.json'), 'utf8'))).toMatchObject({ ack: 'bucket' });
+
+    // Another service writes while the folder is served alone.
+    const two = await openStored(await temporaryDirectory(), proxy.endpoint, { address: 'two' });
+    await load(two.lake, 2);
+    const again = await openTestLake({ directory });
+    await load(again, 3);
+    await again.close();
+    expect(await codeOf(openStored(directory, proxy.endpoint))).toBe('store-diverged');
+    const kept = await openTestLake({ directory });
+    expect(await keysOf(kept)).toEqual(['1', '3']);
   });
 
   test('another lake is refused', async () => {

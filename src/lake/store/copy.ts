@@ -33,17 +33,15 @@ import { type CacheLimits, ObjectCache } from './cache.ts';
 import { acknowledgedAlone, lostText, OwnLease, waitForLease } from './lease.ts';
 import {
   fenceSkips,
-  markFolder,
-  markOf,
   noTip,
   type Opened,
   openBucketLake,
   putFence,
   removalsOf,
-  type StoreAck,
   type Tip,
   type Writer,
 } from './open-bucket.ts';
+import { markFolder, markOf, type StoreAck } from './mark.ts';
 import { LogPruner } from './prune.ts';
 import { type RoleOptions, StoreRole } from './role.ts';
 import {
@@ -248,7 +246,7 @@ class LakeCopy implements LakeStore {
     this.formed = this.tip;
     this.role.send({ type: 'fence put' });
     killPoint('store: fenced');
-    markFolder(directory, { store: this.bucket.name, ack: this.options.ack, writer: this.writer.id });
+    this.markAs(this.tip.last < log.place.number ? 'local' : this.options.ack);
     await this.lease.removeOthers();
     const { unnamed } = this.opened;
     // Behind the fence: nobody else names a newer one.
@@ -263,8 +261,13 @@ class LakeCopy implements LakeStore {
     await this.removeBases();
     if (begins !== undefined || this.opened.lacksBase) await this.copyWhole();
     await this.settled();
+    this.markAs(this.options.ack);
     this.removeGone();
     this.sweepLater(fence);
+  }
+  /** What the bucket lacks was answered already, however it is from here on. */
+  private markAs(ack: StoreAck): void {
+    markFolder(this.lake!.directory, { store: this.bucket.name, ack, writer: this.writer.id });
   }
   /** Bases that cannot be read make room for another one; until that is there, those before them serve. */
   private async removeBases(): Promise<void> {

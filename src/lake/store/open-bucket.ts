@@ -35,6 +35,7 @@ import { followedKey } from '../tables/table-rows.ts';
 import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
 import { versionOf, versionRow } from '../tables/versions.ts';
 import { type BaseFile, baseRows } from './base-file.ts';
+import { markOf } from './mark.ts';
 import { type PassedBase, getBase, notePassed, readByBase } from './read-base.ts';
 import {
   type BucketState,
@@ -52,8 +53,6 @@ import {
   whoWrote,
 } from './segments.ts';
 
-/** `local`: a commit is answered when it is on this disk, `bucket`: when it is in the bucket. */
-export type StoreAck = 'local' | 'bucket';
 /** Who this process is, to others that look at the bucket. */
 export interface Writer {
   readonly id: string;
@@ -96,22 +95,6 @@ interface OpenOptions {
   /** Told of what is worth a line. */
   readonly noted: (text: string) => void;
 }
-
-/** What the folder is a copy of, and how commits were answered. */
-const markName = 'store.json';
-interface Mark {
-  readonly store: string;
-  readonly ack: StoreAck;
-  /** Who wrote from this folder: whoever has it open now knows that that one does not any more. */
-  readonly writer?: string;
-}
-export const markFolder = (directory: string, mark: Mark): void => {
-  writeDurably(join(directory, markName), `${JSON.stringify(mark)}\n`);
-};
-export const markOf = (directory: string): Mark | undefined => {
-  const path = join(directory, markName);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Mark) : undefined;
-};
 
 export const tipOf = ({ head, sum }: Segment): Tip => ({
   segment: lastNumber(head),
