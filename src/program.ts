@@ -10,7 +10,13 @@ import { serveConfig } from './commands/serve-config.ts';
 import { version } from './version.ts';
 
 const io: CommandIo = {
-  cwd: process.cwd(),
+  get cwd() {
+    try {
+      return process.cwd();
+    } catch (cause) {
+      throw new Error('the current folder was removed: change to another one', { cause });
+    }
+  },
   stdin: process.stdin,
   stdinIsPipe: isPipe(0),
   stdoutIsTerminal: process.stdout.isTTY,

@@ -47,7 +47,7 @@ export const storeAddress = (
   const [, bucket = '', prefix = ''] = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/i.exec(text) ?? [];
   if (bucket === '' || /(^|\/)\.{0,2}(\/|$)/.test(prefix.replace(/\/$/, '') || 'x'))
     throw new ConfigError(
-      `bad value for -${option}: ${JSON.stringify(text)} (a bucket and a prefix: s3://BUCKET/PREFIX)`,
+      `bad value for -${option}: ${JSON.stringify(text)} (s3://BUCKET/PREFIX, the bucket of 3 to 63 letters, digits, '-' and '.')`,
     );
   const endpoint =
     values['store.endpoint'] || (environment['AWS_ENDPOINT_URL_S3'] ?? environment['AWS_ENDPOINT_URL'] ?? '');

@@ -464,6 +464,23 @@ describe('lake load and lake fsck', () => {
         .map((name) => existsSync(join(directory, name, 'keys.json'))),
     ]).toEqual([false, [true]]);
   });
+  test('in a folder that was removed: named, and what needs none is done', () => {
+    const gone = join(folder, 'gone');
+    const inGone = (command: string) =>
+      spawnSync(
+        'bash',
+        ['-c', `mkdir "$1"; cd "$1"; rmdir "$1"; exec "$2" "$3" ${command}`, 'bash', gone, process.execPath, program],
+        {
+          encoding: 'utf8',
+        },
+      );
+    expect(inGone('serve -lake lake')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'the current folder was removed: change to another one\n',
+    });
+    expect(inGone('version')).toMatchObject({ status: 0, stderr: '' });
+  });
   test('a folder whose name is no text: refused, and no other one is made; a link to it is a way', () => {
     const run = (
       script: string,

@@ -273,6 +273,21 @@ describe('a replica', () => {
     expect(await keysAt(lake, 'p', 'main')).toHaveLength(lost + 1);
   });
 
+  test('its folder is no lake by itself, and says so', async () => {
+    const { proxy } = await startStore();
+    const { lake: writer } = await openStored(await temporaryDirectory(), proxy.endpoint);
+    await newPool(writer);
+    const { lake } = await openReplica(await temporaryDirectory(), proxy.endpoint);
+    await lake.close();
+    await expect(openTestLake({ directory: lake.directory })).rejects.toThrow(
+      `lake ${lake.directory} cannot be opened: it is a replica of a lake in a bucket and has no log: start it with -follow, or with -store`,
+    );
+    // As a writer it begins a log of its own.
+    await writer.close();
+    const { lake: next } = await openStored(lake.directory, proxy.endpoint);
+    expect(next.pools().map(({ name }) => name)).toEqual(['p']);
+  });
+
   test('a bucket without a lake is refused; a folder that has a lake of its own is not taken', async () => {
     const { proxy } = await startStore();
     expect(await codeOf(openReplica(await temporaryDirectory(), proxy.endpoint))).toBe('store-empty');

@@ -137,14 +137,15 @@ export const scaledPairs = (pairs: Int32Array, by: number, what: string): Int32A
     const second = (low >>> 16) * by + Math.floor(first / 65536);
     const high = pairs[i + 1] * by + Math.floor(second / 65536);
     if (high >= 2147483648 || high < -2147483648)
-      throw new BytesFault(
-        `${what} ${(BigInt(pairs[i + 1]) << 32n) | BigInt(low)} is outside of the years 1677 to 2262`,
-      );
+      throw new BytesFault(`${what} ${(BigInt(pairs[i + 1]) << 32n) | BigInt(low)} is ${beyond(what)}`);
     out[i] = (second % 65536) * 65536 + (first % 65536);
     out[i + 1] = high;
   }
   return out;
 };
+
+const beyond = (what: string): string =>
+  what.startsWith('duration') ? 'longer than 292 years' : 'outside of the years 1677 to 2262';
 
 /** Days since 1970 as nanoseconds. @throws BytesFault beyond what a time holds */
 export const timesOfDays = (days: Float64Array): NumberVector => {

@@ -158,7 +158,7 @@ export class Log {
     const there = statSync(path, { bigint: true, throwIfNoEntry: false });
     return there?.ino === inode && there.dev === device
       ? undefined
-      : `the folder ${this.options.directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
+      : `the folder ${this.options.directory} was moved, removed or replaced while the lake was open: start again where it is, or when it is back`;
   }
   /** @throws why what is written would be in no lake */
   private check(): void {

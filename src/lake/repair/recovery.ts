@@ -30,6 +30,7 @@ import { beginLog, type Log, openLog } from '../log/log.ts';
 import { baseFolder, listSegments, logBegin, logFolder, restOfLog } from '../log/reader.ts';
 import { probeTables } from '../tables/probe.ts';
 import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
+import { followedKey } from '../tables/table-rows.ts';
 import { type Followed, openIndex, tableNames, Tables } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
@@ -140,10 +141,21 @@ const begin = async (options: OpenOptions): Promise<void> => {
     await upgrade(directory, options.isUnclean ?? false);
     return;
   }
+  if (version >= versionOfLog && left === undefined && (await isReplica(folder)))
+    throw unreadable(directory, replicaAlone);
   // What is there of a lake is never begun over.
   if (version >= versionOfLog || left !== undefined) throw damagedLog(directory, [left ?? 'it is missing']);
   if (hasObjectsAlone(directory)) throw unreadable(directory, `${objectsAlone}: no lake is made over them`);
   beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
+};
+const replicaAlone = 'it is a replica of a lake in a bucket and has no log: start it with -follow, or with -store';
+const isReplica = async (folder: string): Promise<boolean> => {
+  const tables = openIndex(folder);
+  try {
+    return tables.get('about', followedKey) !== undefined;
+  } finally {
+    await tables.close();
+  }
 };
 /** Since this version of the tables there is a log. */
 export const versionOfLog = 4;

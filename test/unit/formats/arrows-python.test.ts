@@ -115,6 +115,7 @@ kinds = {'s': pa.array([far], pa.timestamp('s')), 'ms': pa.array([far * 10**3], 
 for name, day in [('first', datetime.date(1, 1, 1)), ('last', datetime.date(9999, 12, 31))]:
     kinds[name + '32'] = pa.array([day], pa.date32())
     kinds[name + '64'] = pa.array([day], pa.date64())
+kinds['span'] = pa.array([far * 10**3], pa.duration('s'))
 for name, far in kinds.items():
     t = pa.table({'far': far})
     pq.write_table(t, f'{name}.parquet')
@@ -131,6 +132,10 @@ for name, far in kinds.items():
           '',
         ]);
       }
+    for (const format of ['arrows', 'parquet'] as const)
+      expect((await convert(made.file(`span.${format}`), { from: format })).error).toMatch(
+        /far: duration in s 253402300799000 is longer than 292 years/,
+      );
     made.close();
   });
 });

@@ -408,7 +408,7 @@ describe('a folder that is moved away while it is open', () => {
     if (what === 'removed') rmSync(directory, { recursive: true });
     else renameSync(directory, elsewhere);
     if (what.startsWith('replaced')) cpSync(await made(), directory, { recursive: true });
-    const why = `the folder ${directory} was moved, removed or replaced while the lake was open: put it back, or start again where it is`;
+    const why = `the folder ${directory} was moved, removed or replaced while the lake was open: start again where it is, or when it is back`;
     expect(lake.full()).toBe(why);
     expect(await failure(lake.pool('p').load('main', [inlineObject(20)]))).toMatchObject({
       code: 'lake-failed',
