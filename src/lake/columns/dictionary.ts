@@ -7,6 +7,7 @@
  * - A dictionary that turns out not to pay is retired: later blocks store their bytes themselves, earlier ones keep
  *   their codes.
  */
+import assert from 'node:assert';
 import { Uint32List, Uint8List } from '../../vectors/lists.ts';
 import type { PrimitiveType } from '../../vectors/type.ts';
 import type { BytesVector } from '../../vectors/vector.ts';
@@ -37,6 +38,10 @@ export class ColumnDictionary {
   rows = 0;
   /** Rows of which most may be new, because the dictionary may pay later. */
   private patience = patienceAtFirst;
+  /** Codes of a block that is tried out alone: of each column in it that has this dictionary. */
+  private tried: Uint32Array[] = [];
+  /** The same, once that block is to come again. */
+  private coming: Uint32Array[] = [];
   /** Its place among the object's dictionaries. */
   readonly number: number;
   constructor(type: PrimitiveType, number: number) {
@@ -63,6 +68,12 @@ export class ColumnDictionary {
    */
   codesOf(v: BytesVector, rows = v.length): Uint32Array | undefined {
     if (this.retired) return undefined;
+    const known = this.coming.shift();
+    if (known) {
+      assert(known.length === v.length);
+      this.rows += rows;
+      return known;
+    }
     const codes = new Uint32Array(v.length);
     const before = this.length;
     if (!this.code(v.bytes, v.offsets, codes)) return this.retireAt(before);
@@ -71,15 +82,26 @@ export class ColumnDictionary {
     return codes;
   }
 
-  /** Begins again after a trial over the first blocks, retired if coding them did not pay and will not. */
+  /** The trial is over one block: if the dictionary pays, its codes are these when it comes again. */
+  keepTried(codes: Uint32Array): void {
+    this.tried.push(codes);
+  }
+
+  /**
+   * Begins again after a trial over the first blocks, retired if coding them did not pay and will not. With the values
+   * of the trial if these were of one block, whose codes were kept.
+   */
   restart(): void {
     const foreseen = distinctInAll(this.length, this.rows);
     const pays = !this.retired && (this.length <= this.rows * distinctShareMax || foreseen <= foreseenMax);
-    this.retireAt(0);
+    if (pays) this.coming = this.tried;
+    this.tried = [];
     this.rows = 0;
+    if (this.coming.length === 0) this.retireAt(0);
     if (!pays) return;
-    this.retired = false;
     if (foreseen < Infinity) this.patience = foreseen * 2;
+    if (!this.retired) return;
+    this.retired = false;
     this.slots = new Uint32Array(256);
   }
 

@@ -101,6 +101,8 @@ export interface ObjectTables {
   readonly newer?: (version: number) => void;
   /** Directories say of each segment whether it is compressed; absent: none is. */
   readonly compress?: Compress;
+  /** Only dictionaries are tried out: it is told of their codes, and columns that have none are passed over. */
+  readonly trial?: (dictionary: ColumnDictionary, codes: Uint32Array) => void;
 }
 /** An encoded block: its directory entry and its segments. */
 export interface EncodedBlock {
@@ -208,6 +210,7 @@ export class BlockEncoder {
   }
 
   private codes(values: Uint32Array, length: number): void {
+    if (this.tables.trial) return;
     const { base, width, bytes } = packCodes(values, length);
     this.directory.uvarint(base);
     this.directory.byte(width);
@@ -215,6 +218,7 @@ export class BlockEncoder {
   }
 
   private numbers(v: NumberVector): Layout {
+    if (this.tables.trial) return { form: 'number', type: v.type };
     if (v.values instanceof Float64Array) this.floats(v.type, v.values, v.length);
     else this.wides(v.type, v.values, v.length);
     return { form: 'number', type: v.type };
@@ -222,6 +226,7 @@ export class BlockEncoder {
 
   /** False if they are to be encoded row by row. */
   private codedNumbers({ codes, length }: DictionaryVector, { type, values }: NumberVector): boolean {
+    if (this.tables.trial) return true;
     if (!(values instanceof Float64Array)) return false;
     const found = packCodedNumbers(codes.subarray(0, length), values, isFloat(type));
     if (!found) return false;
@@ -341,12 +346,13 @@ export class BlockEncoder {
       const { onlyGiven, keepsEncodings } = this.tables;
       const isWanted = keepsEncodings ? isCoded : !onlyGiven;
       const dictionary = isWanted ? this.dictionary(v.type, path) : undefined;
-      const codes = dictionary?.codesOf(v);
+      const codes = dictionary && this.codesIn(dictionary, v);
       if (dictionary && codes) {
         this.dictionaryCodes(dictionary, codes);
         return layout;
       }
     }
+    if (this.tables.trial) return layout;
     const isFiltered = this.isFiltered(v);
     const isPaired = this.isPaired(v);
     out.byte(isPaired ? encodings.paired : isFiltered ? encodings.filtered : encodings.plain);
@@ -425,7 +431,7 @@ export class BlockEncoder {
     for (let k = 0; k < used.length; k++) if (used[k]) index[count++] = k;
     const distinct = ofForm(flatten(take(values, index.subarray(0, count))), 'bytes');
     if (count === 1 && isOneRun(distinct.offsets, distinct.bytes, 1)) return this.bytes(distinct, path);
-    const known = count > 1 ? dictionary.codesOf(distinct, v.length) : undefined;
+    const known = count > 1 ? this.codesIn(dictionary, distinct, v.length) : undefined;
     if (!known) return this.bytes(ofForm(flatten(v), 'bytes'), path);
     const mapped = new Uint32Array(values.length);
     for (let k = 0; k < count; k++) mapped[index[k]] = known[k];
@@ -444,7 +450,13 @@ export class BlockEncoder {
     return dictionary;
   }
 
+  private codesIn(dictionary: ColumnDictionary, v: BytesVector, rows = v.length): Uint32Array | undefined {
+    const codes = dictionary.codesOf(v, rows);
+    if (codes) this.tables.trial?.(dictionary, codes);
+    return codes;
+  }
   private dictionaryCodes(dictionary: ColumnDictionary, codes: Uint32Array): void {
+    if (this.tables.trial) return;
     const out = this.directory;
     out.byte(encodings.dictionary);
     if (this.statistics) {
@@ -465,6 +477,7 @@ export class BlockEncoder {
   }
   /** One bit a row. */
   flags(values: Uint8Array, length: number): void {
+    if (this.tables.trial) return;
     let ones = 0;
     for (let i = 0; i < length; i++) ones += values[i];
     if (ones === 0 || ones === length) {

@@ -183,22 +183,25 @@ const readType = (input: ByteReader, typeOf: (number: number) => Type): Type => 
 /** Levels of values within values, as `extentOf` counts them. It goes no further than some beyond the limit. */
 export const levelsOf = (layout: Layout, above = 0): number => {
   if (above > levelsMax) return 1;
-  const inner = (parts: readonly Layout[]): number =>
-    parts.reduce((most, p) => Math.max(most, levelsOf(p, above + 1)), 0);
+  // Each load asks: nothing is made for it.
+  let inner = 0;
   switch (layout.form) {
     case 'record':
-      return 1 + inner(layout.fields.map((f) => f.values));
+      for (const f of layout.fields) inner = Math.max(inner, levelsOf(f.values, above + 1));
+      return 1 + inner;
     case 'list':
-      return 1 + inner([layout.items]);
+      return 1 + levelsOf(layout.items, above + 1);
     case 'map':
-      return 1 + inner([layout.keys, layout.values]);
+      return 1 + Math.max(levelsOf(layout.keys, above + 1), levelsOf(layout.values, above + 1));
     case 'union':
-      return 1 + inner(layout.members);
+      for (const m of layout.members) inner = Math.max(inner, levelsOf(m, above + 1));
+      return 1 + inner;
     case 'dynamic':
-      return inner(layout.parts);
+      for (const p of layout.parts) inner = Math.max(inner, levelsOf(p, above + 1));
+      return inner;
     case 'error':
     case 'named':
-      return 1 + inner([layout.inner]);
+      return 1 + levelsOf(layout.inner, above + 1);
     default:
       return 'type' in layout ? extentOf(layout.type).depth : 0;
   }

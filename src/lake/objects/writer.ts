@@ -174,12 +174,23 @@ export class ObjectWriter {
     this.trial = undefined;
     this.trialBytes = 0;
     if (trial.length > 1 || (trial[0]?.batch.length ?? 0) >= statisticsRowsMin) {
-      const types = new TypeTable();
-      for (const { batch } of trial)
-        encodeBlock(batch, { types, dictionaries: this.dictionaries, newer: () => undefined }, false);
+      this.tryOut(trial.map(({ batch }) => batch));
       for (const dictionary of this.dictionaries.values()) dictionary.restart();
     }
     for (const { batch, keys } of trial) this.encode(batch, keys);
+  }
+
+  /** One block alone is coded once: what comes again is what was tried. */
+  private tryOut(batches: readonly Vector[]): void {
+    const tables: ObjectTables = {
+      types: new TypeTable(),
+      dictionaries: this.dictionaries,
+      newer: () => undefined,
+      trial: (dictionary, codes) => {
+        if (batches.length === 1) dictionary.keepTried(codes);
+      },
+    };
+    for (const batch of batches) encodeBlock(batch, tables, false);
   }
 
   private encode(batch: Vector, keys: BlockKeys): void {
