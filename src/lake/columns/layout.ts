@@ -26,6 +26,7 @@ import {
   errorType,
   namedType,
   types,
+  underType,
 } from '../../vectors/type.ts';
 import { fuseAll } from '../../vectors/fuse.ts';
 import { extentOf, levelsMax } from '../../vectors/type-limits.ts';
@@ -325,6 +326,30 @@ export const typeOfLayout = (layout: Layout): Type => {
     case 'named':
       return namedType(layout.name, typeOfLayout(layout.inner));
   }
+};
+
+/** Calls `visit` for the fields of the records among the rows of a layout, by name and type: no record's type is made. */
+export const visitFields = (layout: Layout, visit: (name: string, type: Type) => void): void => {
+  switch (layout.form) {
+    case 'record':
+      for (const f of layout.fields) visit(f.name, typeOfLayout(f.values));
+      return;
+    case 'dynamic':
+      for (const p of layout.parts) visitFields(p, visit);
+      return;
+    case 'named':
+      return visitFields(layout.inner, visit);
+    case 'union':
+    case 'empty':
+      return visitTypeFields(layout.type, visit);
+    default:
+      return;
+  }
+};
+const visitTypeFields = (type: Type, visit: (name: string, type: Type) => void): void => {
+  const under = underType(type);
+  if (under.kind === 'record') for (const f of under.fields) visit(f.name, f.type);
+  else if (under.kind === 'union') for (const m of under.members) visitTypeFields(m, visit);
 };
 
 /** Names a layout: equal texts mean equal layouts. */

@@ -259,6 +259,10 @@ export class ObjectReader {
     this.columns = new Array<Column | undefined>(this.blocks.length);
   }
 
+  /** The shapes of its blocks. */
+  get shapes(): readonly Layout[] {
+    return this.layouts;
+  }
   /** The fusion of the types of its rows; undefined if it has none. */
   get rowType(): Type | undefined {
     const layouts = new Set(this.blocks.map((b) => (b as BlockEntry).layout));

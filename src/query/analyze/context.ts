@@ -335,9 +335,7 @@ export class Analysis {
     if (source.type || source.kind !== 'pool' || !this.environment.content) return source.type ?? unknownType;
     const content = this.contents.get(source.handle);
     if (!content) this.unread.set(source.handle, source);
-    return content?.fields
-      ? recordType(content.fields.map(({ name, type }) => ({ name, type, optional: true })))
-      : unknownType;
+    return content?.fields ? typeOfFields(content.fields) : unknownType;
   }
 
   /** The type of an expression over a table's rows, by the content of pools too. */
@@ -485,6 +483,17 @@ export class Analysis {
     return names;
   }
 }
+
+/** Types of rows by the fields that they may have: it is asked for them over and over, and there may be thousands. */
+const typesOfFields = new WeakMap<object, Type>();
+const typeOfFields = (fields: NonNullable<PoolContent['fields']>): Type => {
+  let type = typesOfFields.get(fields);
+  if (!type) {
+    type = recordType(fields.map((f) => ({ name: f.name, type: f.type, optional: true })));
+    typesOfFields.set(fields, type);
+  }
+  return type;
+};
 
 const nowhere: Span = { start: -1, end: -1 };
 

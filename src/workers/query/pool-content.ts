@@ -1,6 +1,7 @@
 /** What pools hold, for the names and the order of joins of a query that is compiled. */
 import { type KnownFields, rowContent } from '../../lake/scan/row-type.ts';
 import type { PoolContent, ResolvedSource } from '../../query/plan/plan.ts';
+import { working } from '../../vectors/stop.ts';
 import { type ReaderList, type WorkerTools, poolSource } from './tools.ts';
 import type { Task } from '../task.ts';
 
@@ -20,7 +21,6 @@ export const poolContent =
     if (!known) knownByWorker.set(tools.readers, (known = new Map()));
     return rowContent(
       poolSource(task, source.handle, { keys: source.sortKeys ?? [['ts']], order: source.order ?? 'asc' }, tools),
-      objectsMax,
-      known,
+      { objectsMax, known, turn: (work) => working(task.signal, work) },
     );
   };

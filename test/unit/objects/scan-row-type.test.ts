@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
 import { type ObjectReader, openObject, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
 import { ObjectWriter } from '../../../src/lake/objects/writer.ts';
-import { rowTypeOf } from '../../../src/lake/scan/row-type.ts';
+import { type KnownFields, rowContent, rowTypeOf } from '../../../src/lake/scan/row-type.ts';
 import type { ScanSource } from '../../../src/lake/scan/scan.types.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { fuseTypes } from '../../../src/vectors/fuse.ts';
 import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
-import { typeText } from '../../../src/vectors/type.ts';
+import { type Type, typeText, underType } from '../../../src/vectors/type.ts';
 import type { Value } from '../../../src/vectors/value.ts';
 
 const noKeys = { first: new Uint8Array(0), last: new Uint8Array(0) };
@@ -40,6 +40,51 @@ describe.each([1, 2, 100])('with blocks of %i rows', (blockRows) => {
     expect(typeText(objectOf(rows, blockRows).rowType!)).toBe(typeText(types.reduce(fuseTypes)));
   });
 });
+describe('the fields of all rows are those of their fusion, whatever is no record', () => {
+  test.each([
+    '{a:1}\n{a:2}\n{a:"x"}\n1',
+    '{a:1,b:{c:1}}\n{b:{d:"x"}}\n{b:[1]}\n{b:["x"]}',
+    '{a:1}::=one\n{b:2}::=two\n"x"',
+    '{a:1}::({a:int64}|{b:string})\n{b:"x"}::({a:int64}|{b:string})',
+    '{a?:_::int64,b:1}\n{b:2}',
+    '{a:{b:{c:1}}}\n{a:{b:{d:2}}}\n{a:{e:null}}',
+    'error({a:1})\n{b:1}',
+    '1\n[{a:1}]',
+  ])('%j', async (text) => {
+    const rows = parseSupValues(text);
+    const metas = [rows.slice(0, 1), rows.slice(1), rows].map((some, i) => {
+      const inline = bytesOf(some, 2);
+      return { id: String(i).repeat(40), size: inline.length, count: some.length, inline };
+    }) as unknown as readonly ObjectMeta[];
+    const source: ScanSource = { ...sourceOf(metas), page: () => ({ objects: metas }) };
+    const fused = rows.map((v) => v.type).reduce(fuseTypes);
+    const known: KnownFields = new Map();
+    for (let time = 0; time < 2; time++) {
+      const { fields, rowCount } = await rowContent(source, { objectsMax: 3, known, turn: (work) => work() });
+      expect(rowCount).toBe(rows.length * 2);
+      expect(fields!.map(({ name, type }) => `${name}:${typeText(type)}`).sort()).toEqual(fieldsOf(fused).sort());
+    }
+    expect(known.size).toBe(3);
+  });
+});
+
+const fieldsOf = (type: Type): string[] => {
+  const under = underType(type);
+  if (under.kind === 'record') return under.fields.map((f) => `${f.name}:${typeText(f.type)}`);
+  return under.kind === 'union' ? under.members.flatMap(fieldsOf) : [];
+};
+
+const sourceOf = (metas: readonly ObjectMeta[]): ScanSource => ({
+  keys: [['a']],
+  order: 'asc',
+  objects: {
+    readRange: () => {
+      throw new Error('all are inline');
+    },
+  },
+  page: ({ cursor = 0 }) => ({ objects: metas.slice(cursor, cursor + 2), ...(cursor === 0 && { next: 2 }) }),
+});
+
 describe('of several objects', () => {
   const bodies = ['{a:1}', '{a:2,b:"x"}', '{a:null}'].map((text) => bytesOf(parseSupValues(text), 1));
   const metas = bodies.map((inline, i) => ({
@@ -48,16 +93,7 @@ describe('of several objects', () => {
     count: 1,
     inline,
   })) as unknown as readonly ObjectMeta[];
-  const source: ScanSource = {
-    keys: [['a']],
-    order: 'asc',
-    objects: {
-      readRange: () => {
-        throw new Error('all are inline');
-      },
-    },
-    page: ({ cursor = 0 }) => ({ objects: metas.slice(cursor, cursor + 2), ...(cursor === 0 && { next: 2 }) }),
-  };
+  const source = sourceOf(metas);
   test('it is their fusion', async () => {
     expect(typeText((await rowTypeOf(source, 3))!)).toBe('{a:int64|null,b?:string}');
   });

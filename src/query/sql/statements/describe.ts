@@ -13,6 +13,7 @@ import { type LoweredSql, lowerSqlQuery, withoutRecursion } from '../queries.ts'
 import { templateQuery } from './templates.ts';
 import { alternatives, recordOf, unknownType, withoutTold } from '../../types/of.ts';
 import { type Type, isFloat, isInteger, typeText, types } from '../../../vectors/type.ts';
+import { charge } from '../../../vectors/stop.ts';
 import { nullValue, stringValue } from '../../../vectors/value.ts';
 
 interface Column {
@@ -31,6 +32,7 @@ export const lowerDescribe = (a: Analysis, e: SqlDescribe, flow: Flow): LoweredS
       a.fault('the columns of the query are not known before it runs', e.query, 'name them instead of *');
     return { ops: [{ kind: 'empty' }], columns: describedColumns };
   }
+  charge(columns.length * describedBytes, 'the columns of a table');
   if (e.form === 'summarize') return lowerSqlQuery(a, summary(columns, e.query, e), withoutRecursion(flow));
   return rowsOf(
     a,
@@ -46,6 +48,8 @@ export const lowerDescribe = (a: Analysis, e: SqlDescribe, flow: Flow): LoweredS
   );
 };
 const describedColumns = ['column_name', 'column_type', 'null', 'key', 'default', 'extra'];
+/** What the constants of a row take, about. */
+const describedBytes = 1024;
 
 const showTables = (a: Analysis, e: SqlDescribe): LoweredSql => {
   const columns = ['name'];
