@@ -9,13 +9,23 @@ import { apply, type Kernel } from './apply.ts';
 /** Compiled expressions that are kept; patterns that come from data must not fill the memory. */
 const cachedMax = 500;
 const cache = new Map<string, RE2JS | string>();
+/** An expression takes up to 130 bytes for each character of its pattern, and 600 while it is compiled. */
+const patternMax = 100_000;
+const cachedCharactersMax = 250_000;
+let cachedCharacters = 0;
 
 /** The compiled expression, or the text of what is wrong with it (`missing closing )`, without the pattern). */
 export const compileRegexp = (pattern: string): RE2JS | string => {
+  if (pattern.length > patternMax)
+    return `expression too large: ${pattern.length} characters (limit ${patternMax} characters)`;
   let found = cache.get(pattern);
   if (found === undefined) {
     found = compileNew(pattern);
-    if (cache.size >= cachedMax) cache.clear();
+    cachedCharacters += pattern.length;
+    if (cache.size >= cachedMax || cachedCharacters > cachedCharactersMax) {
+      cache.clear();
+      cachedCharacters = pattern.length;
+    }
     cache.set(pattern, found);
   }
   return found;

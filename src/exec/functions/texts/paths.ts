@@ -1,7 +1,9 @@
 /** Paths of files as texts. Both slashes part, unless one of them is asked for. */
 import { types } from '../../../vectors/type.ts';
-import { stringValue, stringData } from '../../../vectors/value.ts';
-import { listOf } from '../lists/lists.ts';
+import { Uint32List } from '../../../vectors/lists.ts';
+import { checkStopAt } from '../../../vectors/stop.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
+import { stringData } from '../../../vectors/value.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
@@ -19,27 +21,24 @@ const separatorOf = (kind: string): Separator => {
       return new Refusal('separator must be system, both_slash, forward_slash or backslash', 1);
   }
 };
-const partsOf = (path: string, separator: string): readonly string[] => {
-  const parts: string[] = [];
-  let part = '';
-  for (const c of path) {
-    if (!separator.includes(c)) part += c;
-    else {
-      if (part !== '') parts.push(part);
-      else if (parts.length === 0) parts.push(c);
-      part = '';
-    }
+function* partsOf(path: string, separator: string): Generator<string> {
+  let start = 0;
+  for (let at = 0; at <= path.length; at++) {
+    if (at < path.length && !separator.includes(path[at]!)) continue;
+    if (at > start) yield path.slice(start, at);
+    else if (at === 0 && path !== '') yield path[0]!;
+    start = at + 1;
   }
-  return part === '' ? parts : [...parts, part];
-};
+}
 const lastOf = (path: string, separator: string): number => Math.max(...[...separator].map((c) => path.lastIndexOf(c)));
 const withoutEnding = (name: string): string => {
   const at = name.lastIndexOf('.');
   return at > 0 ? name.slice(0, at) : name;
 };
 const firstOf = (path: string, separator: string): string => {
-  const at = [...path].findIndex((c) => separator.includes(c));
-  return at < 0 ? '' : at === 0 ? path.slice(0, 1) : path.slice(0, at);
+  let at = 0;
+  while (at < path.length && !separator.includes(path[at]!)) at++;
+  return at === path.length ? '' : at === 0 ? path.slice(0, 1) : path.slice(0, at);
 };
 /** The path up to its last slash. */
 const directory = (path: string, separator: string): string => {
@@ -57,15 +56,44 @@ const joinedPath = (...all: readonly string[]): string | Refusal => {
   const [first = '', ...rest] = paths;
   const root = addressRoot.exec(first)?.[0] ?? (first.startsWith('/') ? '' : undefined);
   const isRooted = root !== undefined;
-  const out: string[] = [];
-  for (const part of [first.slice(root?.length ?? 0), ...rest].join('/').split('/')) {
-    if (part === '' || part === '.') continue;
-    if (part === '..' && out.length > 0 && out.at(-1) !== '..') out.pop();
-    else if (part !== '..' || !isRooted) out.push(part);
-  }
-  const text = out.join('/');
+  const out = new PathParts([first.slice(root?.length ?? 0), ...rest].join('/'), isRooted);
+  const text = out.text();
   return isRooted ? `${root}/${text}` : text === '' ? '.' : text;
 };
+
+/** The parts that a path comes to, by their places in its text: there may be millions. */
+class PathParts {
+  private readonly path: string;
+  private readonly starts = new Uint32List();
+  private readonly ends = new Uint32List();
+  constructor(path: string, isRooted: boolean) {
+    this.path = path;
+    for (let start = 0, end = 0; start <= path.length; start = end + 1) {
+      const next = path.indexOf('/', start);
+      end = next < 0 ? path.length : next;
+      checkStopAt(this.starts.length);
+      const part = path.slice(start, end);
+      if (part === '' || part === '.') continue;
+      if (part === '..' && this.starts.length > 0 && this.part(this.starts.length - 1) !== '..') this.pop();
+      else if (part !== '..' || !isRooted) {
+        this.starts.push(start);
+        this.ends.push(end);
+      }
+    }
+  }
+  private part(k: number): string {
+    return this.path.slice(this.starts.array[k], this.ends.array[k]);
+  }
+  private pop(): void {
+    this.starts.length--;
+    this.ends.length--;
+  }
+  text(): string {
+    const out = new TextPieces('path_join');
+    for (let k = 0; k < this.starts.length; k++) out.add(k === 0 ? this.part(0) : `/${this.part(k)}`);
+    return out.text();
+  }
+}
 
 const wrong = (name: string): readonly [string, string] => [
   `${name}(1)`,
@@ -94,9 +122,9 @@ export const paths: readonly FunctionRow[] = [
   ...rowsOf(
     'parse_path(path[, separator])',
     'The parts of a path.',
-    byRow('parse_path', ['string', 'string'], 'value', (path, kind = 'both_slash') => {
+    byRow('parse_path', ['string', 'string'], 'strings', (path, kind = 'both_slash') => {
       const separator = separatorOf(kind);
-      return separator instanceof Refusal ? separator : listOf(partsOf(path, separator).map(stringValue), types.string);
+      return separator instanceof Refusal ? separator : partsOf(path, separator);
     }),
     [['parse_path("/a/b.txt")', '["/","a","b.txt"]'], badSeparator('parse_path'), wrong('parse_path')],
     { also: ['split_path'] },

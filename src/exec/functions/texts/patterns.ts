@@ -72,7 +72,11 @@ const withPatterns = (name: string, patterns: Vector, length: number, good: (row
   for (let i = 0; i < length; i++) {
     const compiled = compileRegexp(text(i));
     if (typeof compiled !== 'string') fine.push(i);
-    else failed.set(compiled, [...(failed.get(compiled) ?? []), i]);
+    else {
+      const rows = failed.get(compiled);
+      if (rows) rows.push(i);
+      else failed.set(compiled, [i]);
+    }
   }
   if (failed.size === 0) return good(Uint32Array.from(fine));
   const tags = new Uint32Array(length);

@@ -14,6 +14,8 @@ import {
   numericData,
   stringData,
 } from '../../../vectors/value.ts';
+import { checkStop } from '../../../vectors/stop.ts';
+import { TextPieces } from '../../../vectors/texts/pieces.ts';
 import { valueAt } from '../../../vectors/vector.ts';
 import { vectorOf } from '../../../vectors/builder.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -37,26 +39,31 @@ type Piece = string | { readonly spec: Spec; readonly argument: number; readonly
 
 const widthMax = 100_000;
 const printfSyntax = /%(?:%|([-+ #0]*)([,'_]?)(\d*|\*)(?:\.(\d*))?(?:hh?|ll?|[qjzt])?([a-zA-Z]))/gy;
-/** The pieces of a format of printf; undefined if it is none. */
-const printfPieces = (format: string): readonly Piece[] | undefined => {
-  const out: Piece[] = [];
+/** The pieces of a format one after the other, for it may be long; undefined, at the end, if it is none. */
+type Pieces = (format: string) => Generator<Piece | undefined>;
+
+/** The pieces of a format of printf. */
+function* printfPieces(format: string): Generator<Piece | undefined> {
   let argument = 0;
   for (let at = 0; at < format.length; ) {
     const next = format.indexOf('%', at);
     const end = next < 0 ? format.length : next;
-    if (end > at) out.push(format.slice(at, end));
+    if (end > at) yield format.slice(at, end);
     if (next < 0) break;
     printfSyntax.lastIndex = next;
     const found = printfSyntax.exec(format);
-    if (!found) return undefined;
+    if (!found) {
+      yield undefined;
+      return;
+    }
     at = next + found[0].length;
     if (found[0] === '%%') {
-      out.push('%');
+      yield '%';
       continue;
     }
     const [, flags = '', thousands = '', width, precision, type = ''] = found;
     const byArgument = width === '*' ? { width: argument++ } : {};
-    out.push({
+    yield {
       ...byArgument,
       argument: argument++,
       spec: {
@@ -71,27 +78,28 @@ const printfPieces = (format: string): readonly Piece[] | undefined => {
         precision: precision === undefined ? undefined : Number(precision || 0),
         type: type === 'i' || type === 'u' ? 'd' : type,
       },
-    });
+    };
   }
-  return out;
-};
+}
 const braceSyntax =
   /\{\{|\}\}|\{(\d*)(?::(?:([^{}])?([<>^]))?([-+ ]?)(#?)(0?)(\d*)(?:([,_'])|t([^{}]))?(?:\.(\d+))?([a-zA-Z]?))?\}/gy;
-/** The pieces of a format with braces; undefined if it is none. */
-const bracePieces = (format: string): readonly Piece[] | undefined => {
-  const out: Piece[] = [];
+/** The pieces of a format with braces. */
+function* bracePieces(format: string): Generator<Piece | undefined> {
   let argument = 0;
   for (let at = 0; at < format.length; ) {
     const next = format.slice(at).search(/[{}]/);
     const end = next < 0 ? format.length : at + next;
-    if (end > at) out.push(format.slice(at, end));
+    if (end > at) yield format.slice(at, end);
     if (next < 0) break;
     braceSyntax.lastIndex = end;
     const found = braceSyntax.exec(format);
-    if (!found) return undefined;
+    if (!found) {
+      yield undefined;
+      return;
+    }
     at = end + found[0].length;
     if (found[0] === '{{' || found[0] === '}}') {
-      out.push(found[0][0]!);
+      yield found[0][0]!;
       continue;
     }
     const [
@@ -108,7 +116,7 @@ const bracePieces = (format: string): readonly Piece[] | undefined => {
       precision,
       type = '',
     ] = found;
-    out.push({
+    yield {
       argument: place ? Number(place) : argument++,
       spec: {
         fill: fill ?? ' ',
@@ -121,10 +129,9 @@ const bracePieces = (format: string): readonly Piece[] | undefined => {
         precision: precision === undefined ? undefined : Number(precision),
         type,
       },
-    });
+    };
   }
-  return out;
-};
+}
 
 const isNumber = (v: Value): boolean => isInteger(v.type) || isFloat(v.type);
 /** Integers of 128 bits as bigints; other long decimals as the nearest floats. */
@@ -231,41 +238,50 @@ const padded = (text: string, { width, fill, align }: Spec, usual: '<' | '>'): s
 };
 
 const formatted =
-  (piecesOf: (format: string) => readonly Piece[] | undefined) =>
+  (name: string, piecesOf: Pieces) =>
   (format: Value, ...given: readonly Value[]): string | Refusal => {
     if (format.type !== types.string) return new Refusal('string argument required');
     const pieces = piecesOf(stringData(format.data));
     const values = given.filter((v) => v !== undefined);
-    if (!pieces) return new Refusal('invalid format');
-    let out = '';
-    for (const piece of pieces) {
-      if (typeof piece === 'string') {
-        out += piece;
-        continue;
-      }
-      const value = values[piece.argument];
-      const width = piece.width === undefined ? undefined : values[piece.width];
-      if (value === undefined) return new Refusal('too few arguments for the format');
-      if (width && !isInteger(width.type)) return new Refusal('integer argument required', piece.width! + 1);
-      const spec = width
-        ? { ...piece.spec, width: Math.abs(Number(width.data)), ...(Number(width.data) < 0 && { align: '<' as const }) }
-        : piece.spec;
-      if (spec.width > widthMax || (spec.precision ?? 0) > widthMax)
-        return new Refusal(`width must be at most ${widthMax}`);
-      const text = written(plainNumber(value), spec);
-      if (text === undefined) return new Refusal(`'${spec.type}' does not fit the argument`, piece.argument + 1);
-      out += text;
+    const out = new TextPieces(name);
+    for (let next = pieces.next(); !next.done; next = pieces.next()) {
+      checkStop();
+      const text = pieceText(next.value, values);
+      if (text instanceof Refusal) return isFormat(pieces) ? text : noFormat;
+      out.add(text);
     }
-    return out;
+    return out.text();
   };
+const noFormat = new Refusal('invalid format');
+const pieceText = (piece: Piece | undefined, values: readonly Value[]): string | Refusal => {
+  if (typeof piece === 'string') return piece;
+  if (!piece) return noFormat;
+  const value = values[piece.argument];
+  const width = piece.width === undefined ? undefined : values[piece.width];
+  if (value === undefined) return new Refusal('too few arguments for the format');
+  if (width && !isInteger(width.type)) return new Refusal('integer argument required', piece.width! + 1);
+  const spec = width
+    ? { ...piece.spec, width: Math.abs(Number(width.data)), ...(Number(width.data) < 0 && { align: '<' as const }) }
+    : piece.spec;
+  if (spec.width > widthMax || (spec.precision ?? 0) > widthMax)
+    return new Refusal(`width must be at most ${widthMax}`);
+  return (
+    written(plainNumber(value), spec) ?? new Refusal(`'${spec.type}' does not fit the argument`, piece.argument + 1)
+  );
+};
+/** Whether the rest is one: what is no format is refused as that, whatever else is wrong. */
+const isFormat = (rest: ReturnType<Pieces>): boolean => {
+  for (const piece of rest) if (piece === undefined) return false;
+  return true;
+};
 
 /** The same over rows of which some values are long decimals. */
 const formattedExactly =
-  (name: string, piecesOf: (format: string) => readonly Piece[] | undefined): FunctionRow['exact'] =>
+  (name: string, piecesOf: Pieces): FunctionRow['exact'] =>
   (args) => {
     const [format, ...values] = args;
     if (!format || format.type === types.null) return nullValue;
-    const found = formatted(piecesOf)(format, ...values);
+    const found = formatted(name, piecesOf)(format, ...values);
     return found instanceof Refusal
       ? wrappedError(`${name}: ${found.text}`, args[found.argument]!)
       : stringValue(found);
@@ -349,7 +365,7 @@ export const textFormats: readonly FunctionRow[] = [
   ...rowsOf(
     'printf(format, v, ...)',
     'Values in a format of C: %d, %s, %.2f, %5d, %-5s, %05d, %x, %e, %,d and the like.',
-    byRow('printf', ['value', 'value'], 'string', formatted(printfPieces)),
+    byRow('printf', ['value', 'value'], 'string', formatted('printf', printfPieces)),
     [
       ['printf("%d is %s",1,"a")', '"1 is a"'],
       ['printf("%.2f|%05d",3.14159,7)', '"3.14|00007"'],
@@ -362,7 +378,7 @@ export const textFormats: readonly FunctionRow[] = [
   ...rowsOf(
     'format(format, v, ...)',
     'Values in a format with braces: {}, {1}, {:,}, {:.2f}, {:>5}, {:05d}, {:x} and the like.',
-    byRow('format', ['value', 'value'], 'string', formatted(bracePieces)),
+    byRow('format', ['value', 'value'], 'string', formatted('format', bracePieces)),
     [
       ['format("{} is {}",1,"a")', '"1 is a"'],
       ['format("{1}{0:>3}",1,"a")', '"a  1"'],
