@@ -52,7 +52,10 @@ const ofBits = (operation: 'and' | 'or' | 'xor', text: string, output: string): 
 const quantile = (name: string, kind: QuantileKind, text: string, examples: AggregateRow['examples']): AggregateRow =>
   signed(
     { ...paired(name, 2, text, ({ sql }) => new QuantileState(name, kind, sql), examples), counts },
-    { withinGroup: name.startsWith('percentile') ? 'needed' : 'allowed' },
+    {
+      withinGroup: name.startsWith('percentile') ? 'needed' : 'allowed',
+      ...(kind === 'discrete' && { gives: 'fraction' }),
+    },
   );
 
 const fractions =

@@ -32,6 +32,7 @@ import type {
 import { callOf, columnOf, compareOf, fieldOf, literal, thisExpr } from '../plan/walk.ts';
 import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from '../plan/plan.ts';
 import { constantOf, inNamedQuery } from './decls.ts';
+import { once } from './once.ts';
 import type { Scope } from './scope.ts';
 import { isOpen } from '../types/check.ts';
 import { alternatives, recordOf } from '../types/of.ts';
@@ -176,13 +177,12 @@ const lower = (a: Analysis, e: Expr, c: ExprContext): PlanExpr => {
         PlanExpr,
         PlanExpr,
       ];
-      if (e.symmetric) return negateIf(e.negated, betweenSymmetric(value, lower, upper));
-      const within: PlanExpr = {
-        kind: 'and',
-        left: comparison(c, value, '>=', lower),
-        right: comparison(c, value, '<=', upper),
-      };
-      return e.negated ? { kind: 'not', operand: within } : within;
+      const within = once(a, { value, lower, upper }, ({ value: v, lower: from, upper: to }) =>
+        e.symmetric
+          ? betweenSymmetric(v, from, to)
+          : { kind: 'and', left: comparison(c, v, '>=', from), right: comparison(c, v, '<=', to) },
+      );
+      return negateIf(e.negated, within);
     }
     case 'is-null': {
       const isNull: PlanExpr = { kind: 'isNull', operand: sub(e.expr), ...(isSql(c) && { sql: true }) };

@@ -656,10 +656,11 @@ export interface FunctionSignature {
   readonly result?: (argumentTypes: readonly (Type | undefined)[]) => Type | undefined;
   /**
    * An aggregate that gives a value of its argument, of the first where there are several, or all of them as an array,
-   * or of numbers a float64; a function that gives an element of its first argument, of floats one of these, or of
-   * numbers a float64.
+   * or one at a fraction, and as many as there are fractions (`fraction`),
+   * or of numbers a float64; a function that gives an element of its first argument, elements of it as a list
+   * (`list`), of floats one of these, or of numbers a float64.
    */
-  readonly gives?: 'argument' | 'array' | 'element' | 'float64';
+  readonly gives?: 'argument' | 'array' | 'element' | 'float64' | 'fraction' | 'list';
   /** An aggregate to which null is as good as no value. */
   readonly skipsNulls?: true;
   /** An aggregate that gives the value beside which its second argument is least or greatest. */

@@ -244,10 +244,19 @@ export const lowerCorrelatedSubquery = (
   c: ExprContext & { readonly sql: SqlNames },
 ): PlanExpr | { readonly ops: Ops } => {
   const capture = new Capture(a, c.sql);
-  const ops = lowerSubqueryOps(a, query, c, capture.names);
+  const lowered = lowerSubqueryOps(a, query, c, capture.names);
+  const ops = form === 'exists' ? withoutList(lowered) : lowered;
   if (!capture.isUsed) return { ops };
   if (form === 'sqlScalar') checkOneColumn(a, query, ops);
   return capture.apply(ops, form);
+};
+
+/** EXISTS asks whether there are rows: what a SELECT makes of them is not worked out, so that no error in it counts. */
+const withoutList = (ops: Ops): Ops => {
+  const last = ops.findLastIndex(({ kind }) => kind !== 'head' && kind !== 'skip');
+  const list = ops[last];
+  if (list?.kind !== 'values' || list.exprs.length !== 1) return ops;
+  return ops.map((op, k) => (k === last ? { ...list, exprs: [yes] } : op));
 };
 
 /**

@@ -113,10 +113,23 @@ const arithmeticOfTimes = (operator: string, left: Type, right: Type): Type | un
 const castType = (t: SqlType): Type => {
   if (t.kind === 'wide') return orNull(unionType([modelType(t), longDecimalType]));
   if (t.kind === 'date') return orNull(dateType);
+  if (t.kind === 'list' && (t.element.kind === 'date' || toldText(t.element)))
+    return orNull(arrayType(castType(t.element)));
   return orNull(t.kind === 'decimal' ? decimalType(t.scale, t.precision) : (toldText(t) ?? modelType(t)));
 };
 
 /** Functions that give one of their arguments, whatever it is. */
+const firstOf: ReadonlySet<string> = new Set(['coalesce', 'ifnull']);
+const isRecordOrNull = (t: Type): boolean => alternatives(t).every((m) => m.kind === 'record' || m === types.null);
+const isListOf = (t: Type): boolean => alternatives(t).every((m) => m.kind === 'array' || m === types.null);
+const elementsOf = (t: Type): Type =>
+  orNull(fuseAll(alternatives(t).flatMap((m) => (m.kind === 'array' ? [m.element] : []))));
+/** A list of records of the elements of several lists, by their places. */
+const zippedType = (lists: readonly Type[]): Type => {
+  if (!lists.every(isListOf)) return unknownType;
+  const type = arrayType(recordType(lists.map((t, i) => ({ name: `c${i}`, type: elementsOf(t) }))));
+  return lists.some((t) => alternatives(t).includes(types.null)) ? orNull(type) : type;
+};
 const oneOf: ReadonlySet<string> = new Set(['coalesce', 'greatest', 'ifnull', 'least', 'nullif']);
 
 /** How deep calls of user functions are followed. */
@@ -618,13 +631,15 @@ export class TypeChecker {
     if (dateFunctions.has(e.name) || (oneOf.has(e.name) && areDates(args))) return orNull(dateType);
     const told = oneOf.has(e.name) ? toldOf(e.name === 'nullif' ? args.slice(0, 1) : args) : undefined;
     if (told) return orNull(told);
+    if (firstOf.has(e.name) && args.every(isRecordOrNull)) return orNull(args.reduce(either));
+    if (e.name === 'list_zip') return zippedType(args);
     const [first] = args;
     if (!first) return unknownType;
     switch (this.environment.functions.find(e.name)?.gives) {
       case 'element':
-        return alternatives(first).every((m) => m.kind === 'array' || m === types.null)
-          ? orNull(fuseAll(alternatives(first).flatMap((m) => (m.kind === 'array' ? [m.element] : []))))
-          : unknownType;
+        return isListOf(first) ? elementsOf(first) : unknownType;
+      case 'list':
+        return isListOf(first) ? orNull(first) : unknownType;
       case 'argument':
         return numberIn(first) === types.float64 ? orNull(types.float64) : unknownType;
       case 'float64':

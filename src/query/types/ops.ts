@@ -274,7 +274,16 @@ export const aggregateResult = (
   const type = value ? orNull(c.expr(value, input)) : unknownType;
   if (signature.gives === 'float64')
     return alternatives(type).every((t) => t === types.null || numberIn(t)) ? orNull(types.float64) : unknownType;
+  if (signature.gives === 'fraction')
+    return atFractions(type, ordered && elementOf(ordered, 'by'), (e) => c.expr(e, input));
   return signature.gives === 'array' && !hasUnknown(type) ? orNull(arrayType(type)) : type;
+};
+/** A value at a fraction, or a list of them at several. */
+const atFractions = (value: Type, by: PlanExpr | undefined, typeOf: (e: PlanExpr) => Type): Type => {
+  const fractions = by ? alternatives(typeOf(by)).filter((t) => t !== types.null) : [];
+  if (hasUnknown(value) || fractions.length === 0) return unknownType;
+  if (fractions.every((t) => numberIn(t))) return value;
+  return fractions.every((t) => t.kind === 'array') ? orNull(arrayType(value)) : unknownType;
 };
 const elementOf = (e: PlanExpr, name: string): PlanExpr | undefined =>
   e.kind === 'record' ? e.elements.find((x) => x.kind === 'field' && x.name === name)?.value : undefined;

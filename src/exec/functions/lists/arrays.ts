@@ -105,6 +105,7 @@ const sortRow: FunctionRow = {
     },
     { query: 'list_sort(1)', output: 'error({message:"list_sort: list argument required",on:1})' },
   ],
+  gives: 'list',
   make: byRow('list_sort', ['list', 'string', 'string'], 'value', sorted),
 };
 const distinctRow: FunctionRow = {
@@ -117,6 +118,7 @@ const distinctRow: FunctionRow = {
     { query: 'list_distinct([2,1,null,2])', output: '[2,1]' },
     { query: 'list_distinct(1)', output: 'error({message:"list_distinct: list argument required",on:1})' },
   ],
+  gives: 'list',
   make: byRow('list_distinct', ['list'], 'value', (list) => arrayOf(list, distinct(list))),
 };
 
@@ -130,6 +132,7 @@ const reverseRow: FunctionRow = {
     { query: 'list_reverse([1,2])', output: '[2,1]' },
     { query: 'list_reverse(1)', output: 'error({message:"list_reverse: list argument required",on:1})' },
   ],
+  gives: 'list',
   make: byRow('list_reverse', ['list'], 'value', (list) => arrayOf(list, [...list.values].reverse())),
 };
 const uniqueRow: FunctionRow = {
@@ -176,6 +179,7 @@ export const arrays: readonly FunctionRow[] = [
       { query: 'list_reverse_sort([1,null,3])', output: '[3,1,null]' },
       { query: 'list_reverse_sort(1)', output: 'error({message:"list_reverse_sort: list argument required",on:1})' },
     ],
+    gives: 'list',
     make: byRow('list_reverse_sort', ['list', 'string'], 'value', (list, nulls) => {
       const found = sorted(list, 'desc', nulls);
       return found instanceof Refusal ? new Refusal(found.text, 1) : found;
