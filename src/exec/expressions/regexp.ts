@@ -10,14 +10,13 @@ import { apply, type Kernel } from './apply.ts';
 const cachedMax = 500;
 const cache = new Map<string, RE2JS | string>();
 /** An expression takes up to 130 bytes for each character of its pattern, and 600 while it is compiled. */
-const patternMax = 100_000;
+export const patternMax = 100_000;
 const cachedCharactersMax = 250_000;
 let cachedCharacters = 0;
 
 /** The compiled expression, or the text of what is wrong with it (`missing closing )`, without the pattern). */
 export const compileRegexp = (pattern: string): RE2JS | string => {
-  if (pattern.length > patternMax)
-    return `expression too large: ${pattern.length} characters (limit ${patternMax} characters)`;
+  if (pattern.length > patternMax) return tooLarge(pattern.length);
   let found = cache.get(pattern);
   if (found === undefined) {
     found = compileNew(pattern);
@@ -30,6 +29,9 @@ export const compileRegexp = (pattern: string): RE2JS | string => {
   }
   return found;
 };
+/** What is wrong with a pattern of so many characters. */
+export const tooLarge = (length: number): string =>
+  `expression too large: ${length} characters (limit ${patternMax} characters)`;
 const compileNew = (pattern: string): RE2JS | string => {
   try {
     return RE2JS.compile(pattern);

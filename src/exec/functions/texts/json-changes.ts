@@ -13,13 +13,14 @@ import { type Json, isJsonArray, isJsonObject, jsonText } from '../../expression
 import { sqlFloatText } from '../../expressions/sql/texts.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
-import { type Step, asJson, kindOf, nameIn, parsedJson, pathOf, placeIn } from './json.ts';
+import { type Step, asJson, kindOf, nameIn, noPath, parsedJson, pathOf, placeIn } from './json.ts';
 
 export const noPlace = new Refusal("path such as '$.a[0]', '/a/0' or 'a' required, without *", 1);
 /** The steps of a path that leads to one place. */
 export const placeOf = (path: string): readonly Step[] | Refusal => {
   const found = pathOf(path);
-  return found && !found.isMany ? found.steps : noPlace;
+  if (found instanceof Refusal) return found === noPath ? noPlace : found;
+  return found.isMany ? noPlace : found.steps;
 };
 
 /** What happens at the end of a path: `found` is undefined where nothing is there; undefined leaves all as it is. */

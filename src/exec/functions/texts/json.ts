@@ -7,14 +7,16 @@
  * - What is not there is null; text that is no JSON is an error value.
  */
 import { isInteger, types } from '../../../vectors/type.ts';
+import { levelsMax } from '../../../vectors/type-limits.ts';
 import { type Value, intValue, nullValue, stringValue, stringData } from '../../../vectors/value.ts';
 import { type Json, isJsonArray, isJsonObject, jsonOf, jsonText, parseJson } from '../../expressions/json-text.ts';
 import { itemsOf, listOf } from '../lists/lists.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
+import { textParts } from './strings.ts';
 
 const noJson = new Refusal('text is no JSON');
-const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
+export const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
 export const parsedJson = (v: Value): Json | Refusal => {
   const found = v.type === types.string ? parseJson(stringData(v.data)) : jsonOf(v);
   return found === undefined ? noJson : found;
@@ -42,38 +44,56 @@ interface Path {
   readonly isMany: boolean;
 }
 const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#(?:-(\d+))?)\]/gy;
-const known = new Map<string, Path | undefined>();
+const known = new Map<string, Path | Refusal>();
 const knownMax = 200;
-export const pathOf = (text: string): Path | undefined => {
-  if (!known.has(text)) {
+const knownLengthMax = 1000;
+/** A path goes no deeper than values do. */
+const tooDeep = new Refusal(`path too deep (limit ${levelsMax} steps)`, 1);
+export const pathOf = (text: string): Path | Refusal => {
+  if (text.length > knownLengthMax) return readPath(text);
+  let path = known.get(text);
+  if (!path) {
     if (known.size >= knownMax) known.clear();
-    known.set(text, readPath(text));
+    known.set(text, (path = readPath(text)));
   }
-  return known.get(text);
+  return path;
 };
-const readPath = (text: string): Path | undefined => {
-  if (text.startsWith('/'))
-    return {
-      steps: text
-        .slice(1)
-        .split('/')
-        .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-        .map((part) => (/^\d+$/.test(part) ? { either: part } : part)),
-      isMany: false,
-    };
-  if (!text.startsWith('$')) return { steps: [text], isMany: false };
+const readPath = (text: string): Path | Refusal => {
   const steps: Step[] = [];
-  for (stepSyntax.lastIndex = 1; stepSyntax.lastIndex < text.length; ) {
-    const m = stepSyntax.exec(text);
-    if (!m) return undefined;
-    if (m[2] !== undefined || m[4] !== undefined) steps.push(each);
-    else if (m[5] !== undefined) steps.push(Number(m[5]));
-    else if (m[6] !== undefined) steps.push(-Number(m[6]));
-    else if (m[0] === '[#]') steps.push(Infinity);
-    else steps.push(m[1]?.replace(/\\(.)/g, '$1') ?? m[3]);
+  for (const step of stepsOf(text)) {
+    if (step === undefined) return noPath;
+    if (steps.push(step) > levelsMax) return tooDeep;
   }
   return { steps, isMany: steps.includes(each) };
 };
+/** The steps of a path one after the other; undefined, at the end, for what is none. */
+function* stepsOf(text: string): Generator<Step | undefined> {
+  if (text.startsWith('/')) {
+    for (const part of textParts(text.slice(1), '/')) {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      yield /^\d+$/.test(name) ? { either: name } : name;
+    }
+    return;
+  }
+  if (!text.startsWith('$')) {
+    yield text;
+    return;
+  }
+  for (let next = 1; next < text.length; ) {
+    stepSyntax.lastIndex = next;
+    const m = stepSyntax.exec(text);
+    if (!m) {
+      yield undefined;
+      return;
+    }
+    next = stepSyntax.lastIndex;
+    if (m[2] !== undefined || m[4] !== undefined) yield each;
+    else if (m[5] !== undefined) yield Number(m[5]);
+    else if (m[6] !== undefined) yield -Number(m[6]);
+    else if (m[0] === '[#]') yield Infinity;
+    else yield m[1]?.replace(/\\(.)/g, '$1') ?? m[3];
+  }
+}
 const stepped = (v: Json, step: Step): readonly Json[] => {
   if (step === each) return isJsonArray(v) ? v : isJsonObject(v) ? [...v.values()] : [];
   if (isJsonArray(v)) {
@@ -101,8 +121,8 @@ const taken =
         ? { steps: [Number(p.data)], isMany: false }
         : p.type === types.string
           ? pathOf(stringData(p.data))
-          : undefined;
-      if (!steps) return noPath;
+          : noPath;
+      if (steps instanceof Refusal) return steps;
       const found = at(json, steps);
       return steps.isMany ? listOf(found.map(write), types.string) : found.length === 0 ? nullValue : write(found[0]);
     };

@@ -3,6 +3,7 @@
  * patterns made of text.
  */
 import { RE2JS } from 're2js';
+import { compileRegexp, patternMax, tooLarge } from '../../expressions/regexp.ts';
 import { changedInRuns } from './code-points.ts';
 import { compiled } from './matches.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
@@ -21,6 +22,7 @@ const remembered = <T>(make: (key: string) => T): ((key: string) => T) => {
 };
 /** Patterns of data must not fill the memory. */
 const rememberedMax = 500;
+const rememberedLengthMax = 1000;
 
 /**
  * The expression of a LIKE pattern; what stands behind the escape character counts as it is. Undefined if nothing does.
@@ -38,17 +40,23 @@ const likeExpression = (pattern: string, escape: string): string | undefined => 
   }
   return out;
 };
-const likeOf = remembered((key) => {
+const likeOf = (pattern: string, escape: string, flags: string): RE2JS | Refusal => {
+  if (pattern.length > patternMax) return new Refusal(tooLarge(pattern.length), 1);
+  const key = JSON.stringify([flags, escape, pattern]);
+  return pattern.length > rememberedLengthMax ? likeOfKey(key) : rememberedLike(key);
+};
+const likeOfKey = (key: string): RE2JS | Refusal => {
   const [flags, escape, pattern] = JSON.parse(key) as [string, string, string];
   const text = likeExpression(pattern, escape);
-  return text === undefined
-    ? new Refusal('nothing after the escape character', 1)
-    : RE2JS.compile(`(?s${flags})^(?:${text})$`);
-});
+  if (text === undefined) return new Refusal('nothing after the escape character', 1);
+  const re = compileRegexp(`(?s${flags})^(?:${text})$`);
+  return typeof re === 'string' ? new Refusal(re, 1) : re;
+};
+const rememberedLike = remembered(likeOfKey);
 const likeRow = (name: string, flags: string) =>
   byRow(name, ['string', 'string', 'string'], 'bool', (s, pattern, escape = '') => {
-    if ([...escape].length > 1) return new Refusal('escape must be one character or empty', 2);
-    const re = likeOf(JSON.stringify([flags, escape, pattern]));
+    if (escape.length > 2 || [...escape].length > 1) return new Refusal('escape must be one character or empty', 2);
+    const re = likeOf(pattern, escape, flags);
     return re instanceof Refusal ? re : re.matcher(s).find();
   });
 
