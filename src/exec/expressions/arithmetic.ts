@@ -409,21 +409,40 @@ const calculateExactly = (
   const mixedSigns = isUnsigned(x) !== isUnsigned(y);
   const zeros = operator === '/' || operator === '%' ? zerosOf(right, length) : undefined;
   let tooLarge: Uint8Array | undefined;
+  const unsigned = new UnsignedRows(length);
   for (let i = 0; i < length; i++) {
     const a = BigInt(left[i]);
     const b = BigInt(right[i]);
     if (mixedSigns && !checked && (a > int64Max || b > int64Max)) (tooLarge ??= new Uint8Array(length))[i] = 1;
     else if (!zeros?.[i]) {
       const result = exact(operator, narrow(a), narrow(b));
-      if (checked && !isWithin(type, result)) throw overflow(`${shown(x, a)} ${operator} ${shown(y, b)}`, type);
-      out[i] = result;
+      if (!checked || isWithin(type, result)) out[i] = result;
+      else if (mixedSigns && isWithin(types.uint64, result)) unsigned.set(i, result);
+      else throw overflow(`${shown(x, a)} ${operator} ${shown(y, b)}`, type);
     }
   }
-  const result = withZeros(numbers(type, narrowed(out)), zeros);
+  const result = withZeros(unsigned.over(numbers(type, narrowed(out))), zeros);
   return tooLarge
     ? overlay(result, tooLarge, errors('integer overflow: uint64 value too large for int64', length))
     : result;
 };
+/** Rows of an unsigned and a signed operand whose results need all bits of an unsigned number. */
+class UnsignedRows {
+  private readonly length: number;
+  private rows: { readonly marks: Uint8Array; readonly values: BigUint64Array } | undefined;
+  constructor(length: number) {
+    this.length = length;
+  }
+  set(row: number, value: bigint): void {
+    this.rows ??= { marks: new Uint8Array(this.length), values: new BigUint64Array(this.length) };
+    this.rows.marks[row] = 1;
+    this.rows.values[row] = value;
+  }
+  /** The results with these rows. */
+  over(results: Vector): Vector {
+    return this.rows ? overlay(results, this.rows.marks, numbers(types.uint64, narrowed(this.rows.values))) : results;
+  }
+}
 /** An operand as it is written: times and durations are kept as numbers of nanoseconds. */
 const shown = (type: Type, x: bigint): string =>
   type === types.time || type === types.duration ? supText({ type, data: integer(x) }) : `${x}`;

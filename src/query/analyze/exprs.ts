@@ -35,7 +35,7 @@ import { constantOf, inNamedQuery } from './decls.ts';
 import { once } from './once.ts';
 import type { Scope } from './scope.ts';
 import { isOpen } from '../types/check.ts';
-import { alternatives, recordOf } from '../types/of.ts';
+import { alternatives, recordOf, unknownType } from '../types/of.ts';
 import { meantOf } from '../sql/names.ts';
 import {
   betweenSymmetric,
@@ -438,7 +438,7 @@ const lowerBinary = (a: Analysis, e: BinaryExpr, c: ExprContext): PlanExpr => {
   if (ofSql) return ofSql;
   if (e.op === '||') {
     if (!isSql(c)) return { kind: 'concat', left, right };
-    const [first, second] = joinedParts(c, [left, right]);
+    const [first, second] = joinedParts(c, besideList(c, [left, right]));
     return { kind: 'concat', left: first!, right: second!, sql: true };
   }
   if (comparisons.has(e.op)) return comparison(c, left, e.op as CompareOperator, right);
@@ -474,6 +474,20 @@ const isList = (c: ExprContext, e: PlanExpr): boolean => {
   const given = type ? alternatives(type).filter((t) => t !== types.null) : [];
   return given.length > 0 && given.every((t) => t.kind === 'array');
 };
+/** Beside a list a value that is known to be no list and no text is an element of one, as in PostgreSQL. */
+const besideList = (c: ExprContext, sides: readonly [PlanExpr, PlanExpr]): readonly PlanExpr[] => {
+  const lists = sides.map((side) => isList(c, side));
+  if (lists[0] === lists[1]) return sides;
+  return sides.map((side, k) =>
+    !lists[k] && isElement(c, side) ? { kind: 'array', elements: [{ spread: false, value: side }] } : side,
+  );
+};
+const isElement = (c: ExprContext, e: PlanExpr): boolean => {
+  const type = e.kind === 'literal' ? e.value.type : c.sql?.typeOf?.(e);
+  const given = type ? alternatives(type).filter((t) => t !== types.null) : [];
+  return given.length > 0 && given.every((t) => isScalar(t) && t !== types.string);
+};
+const isScalar = (t: Type): boolean => t !== unknownType && (t.kind === 'primitive' || t.kind === 'named');
 const sqlArithmetic = (operator: ArithmeticOperator, x: PlanExpr, y: PlanExpr, c: ExprContext): PlanExpr => {
   const [left, right] = [ofOneWidth(c, x), ofOneWidth(c, y)];
   const scale = scaleOfResult(operator, left, right, c.sql?.typeOf);

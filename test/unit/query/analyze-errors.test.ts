@@ -119,6 +119,8 @@ describe('structure', () => {
 
 describe('types that are known', () => {
   refused(files, {
+    'select * from range(0, 5, 0)': ['range: step must not be 0 @27+1'],
+    'select * from generate_series(1, 3, -0) t(x)': ['generate_series: step must not be 0 @37+2'],
     'values {a:8} | cut b': ['no such field "b" @20+1', 'no such field "b" @20+1'],
     'values null | values a': ['no such field "a" @22+1'],
     'values 1+"x"': ['type mismatch: int64 + string @8+5'],

@@ -15,6 +15,7 @@ import type {
   SqlSelect,
   SqlTableExpr,
 } from '../../ast.ts';
+import { CompileError } from '../error.ts';
 import { parseExpr } from '../expressions.ts';
 import { isAhead } from './sets.ts';
 import type { Scanner } from '../scanner.ts';
@@ -37,6 +38,7 @@ export const parseTableFunction = (
     return undefined;
   }
   const span = { start: s.byte(start), end: s.byte(s.pos) };
+  checkStep(name, call);
   const ordinality = parseOrdinality(s);
   const alias = parseAs(s);
   const isUnnest = name === 'unnest';
@@ -111,6 +113,12 @@ const recordRows = (call: CallExpr, more: readonly SqlColumn[], span: Span): Sql
     from: subqueryTable(queryOf({ kind: 'sql-select', distinct: false, columns: [made, ...more], ...span })),
     ...span,
   });
+};
+
+/** As in DuckDB a step of 0 is refused where rows are made of it; as a list it has no elements. */
+const checkStep = (name: string, { args: [, , step] }: CallExpr): void => {
+  if ((name !== 'range' && name !== 'generate_series') || !step || numberIn(step) !== 0) return;
+  throw new CompileError([{ message: `${name}: step must not be 0`, start: step.start, end: step.end }]);
 };
 
 /** Longer ranges of numbers that are written as such are made a part at a time. */
