@@ -147,7 +147,7 @@ export interface Route extends RouteDescription {
   readonly writes?: boolean;
   /** Whatever Accept says, and also while the service closes. */
   readonly open?: boolean;
-  /** Answers any method, for health checks differ in what they send. */
+  /** Answers any method but TRACE, for health checks differ in what they send. */
   readonly anyMethod?: boolean;
   /**
    * OPTIONS reaches it: preflights are answered. Without their headers it tells the methods, or is any method to a row

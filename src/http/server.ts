@@ -287,6 +287,8 @@ const noSchemas = (): never => assert.fail('a route with a schema');
 
 /** The methods that the router knows: a tree for each of the 34 that Node parses would take a tenth of the start. */
 const routedMethods: readonly HTTPMethods[] = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'];
+/** Those that do for a route that takes any: TRACE would have to send back what it was sent (RFC 9110, 9.3.8). */
+const anyMethods = routedMethods.filter((method) => method !== 'TRACE');
 /**
  * Requests of all other methods, by their own: they go the way of one that no route has for itself either, until the
  * router is done.
@@ -303,7 +305,7 @@ const restoreRare = (raw: IncomingMessage): void => {
   if (method !== undefined) raw.method = method;
 };
 
-const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown' } as const;
+const internal = { moved: '/.moved', malformed: '/.malformed', unknown: '/.unknown', server: '/.server' } as const;
 
 /**
  * Targets that the router must not see are sent to routes of ours; no client can name these, since a leading dot
@@ -319,6 +321,7 @@ const internalUrl = (url: string): string => {
     : internal[target.kind];
 };
 
+const routedAllow = anyMethods.join(', ');
 const addInternalRoutes = (app: FastifyInstance): void => {
   const method = [...routedMethods];
   app.route({
@@ -334,6 +337,13 @@ const addInternalRoutes = (app: FastifyInstance): void => {
     url: internal.malformed,
     handler: (_request, reply) =>
       sendText(reply.header('connection', 'close'), 400, 'text/plain; charset=utf-8', '400 Bad Request'),
+  });
+  // `OPTIONS *` asks about the server, not about a path (RFC 9110, 9.3.7).
+  app.route({
+    method,
+    url: internal.server,
+    handler: (request, reply) =>
+      request.method === 'OPTIONS' ? reply.code(204).header('allow', routedAllow).send() : notFound(reply),
   });
   app.route({ method, url: internal.unknown, handler: (_request, reply) => notFound(reply) });
 };
@@ -439,8 +449,9 @@ const originRules = (config: ServeConfig, access: Access | undefined): OriginRul
 const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): void => {
   const methodsOf = new Map<string, string[]>();
   for (const row of routes) {
-    const methods = row.anyMethod ? [...routedMethods] : [row.method, ...(row.method === 'GET' ? ['HEAD'] : [])];
-    methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...methods]);
+    const methods = row.anyMethod ? anyMethods : [row.method, ...(row.method === 'GET' ? ['HEAD'] : [])];
+    const taken = row.anyMethod ? routedMethods : methods;
+    methodsOf.set(row.path, [...(methodsOf.get(row.path) ?? []), ...taken]);
     if (row.path === feedPath && inspected) continue;
     app.route({
       method: methods as HTTPMethods[],
@@ -449,6 +460,18 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
       config: routeConfig(row),
       handler: (request, reply) => answer(service, row, request, reply),
     });
+    // Methods that the router does not know come as this one, and are some of any.
+    if (row.anyMethod)
+      app.route({
+        method: 'TRACE',
+        url: row.path,
+        exposeHeadRoute: false,
+        config: routeConfig(row),
+        handler: (request, reply) =>
+          request.method === 'TRACE'
+            ? refuseMethod(anyMethods.join(', '), request, reply)
+            : answer(service, row, request, reply),
+      });
   }
   for (const [url, taken] of methodsOf) {
     const others = routedMethods.filter((method) => !taken.includes(method));
@@ -462,14 +485,18 @@ const addRoutes = (app: FastifyInstance, service: Service, inspected: boolean): 
       handler: (request, reply) => {
         // A safe method does nothing, whatever others of the path do (RFC 9110, 9.3.7).
         if (request.method === 'OPTIONS') return answerOptions(service, takesPreflights, allow, request, reply);
-        reply.header('allow', allow).header('vary', 'Origin');
-        return sendError(
-          reply,
-          new LakeError('method-not-allowed', { method: request.method, path: request.originalUrl }),
-        );
+        return refuseMethod(allow, request, reply);
       },
     });
   }
+};
+const refuseMethod = (
+  allow: string,
+  { method, originalUrl: path }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply => {
+  reply.header('allow', allow).header('vary', 'Origin');
+  return sendError(reply, new LakeError('method-not-allowed', { method, path }));
 };
 
 /** What the framework keeps with a row. */

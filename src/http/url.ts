@@ -13,11 +13,12 @@ import type { FastifyRequest } from 'fastify';
 import { firstInvalid } from '../vectors/texts/codec.ts';
 import type { RouteConfig } from './route-config.ts';
 
-/** What to do with a request target: route `url`, send the client to `location`, or refuse it. */
+/** What to do with a request target: route `url`, send the client to `location`, ask the server as a whole (`*`), or refuse it. */
 type Target =
   | { readonly kind: 'route'; readonly url: string }
   | { readonly kind: 'moved'; readonly location: string }
   | { readonly kind: 'malformed' }
+  | { readonly kind: 'server' }
   | { readonly kind: 'unknown' };
 
 /**
@@ -30,7 +31,8 @@ const plainTarget = /^(?:\/[\w~-][\w.~-]*)+(?:\?[^#]*)?$/;
 export const targetOf = (raw: string): Target => {
   if (plainTarget.test(raw)) return { kind: 'route', url: raw };
   const [path, query] = splitTarget(raw);
-  if (path === '*' || !path.startsWith('/')) return { kind: 'unknown' };
+  if (path === '*') return { kind: 'server' };
+  if (!path.startsWith('/')) return { kind: 'unknown' };
   if (/%(?![0-9a-fA-F]{2})/.test(path)) return { kind: 'malformed' };
   const clean = cleanPath(path);
   if (clean !== path) return { kind: 'moved', location: clean + query };

@@ -51,6 +51,16 @@ const statuses = (answers: string): readonly string[] =>
   [...answers.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map((found) => found[1]!);
 const count = async (): Promise<string> => (await service.query('from p | count()')).trim();
 
+test('a question about the server as a whole is answered for OPTIONS alone', async () => {
+  const ask = (method: string): Promise<string> =>
+    exchange(`${method} * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  const answer = await ask('OPTIONS');
+  expect(answer).toMatch(/^HTTP\/1\.1 204 /);
+  expect(answer).toMatch(/\r\nallow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n/i);
+  expect(statuses(await ask('GET'))).toEqual(['404']);
+  expect(statuses(await ask('TRACE'))).toEqual(['404']);
+});
+
 describe('smuggled requests', () => {
   const hidden = 'DELETE /pool/p HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const cases: Readonly<Record<string, string>> = {

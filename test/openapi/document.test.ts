@@ -7,7 +7,7 @@ import { document, faultOf, type Json, undocumented } from './contract.ts';
 
 const shown = document();
 const guarded = document(true);
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'];
 interface Operation {
   readonly path: string;
   readonly method: string;

@@ -73,7 +73,7 @@ export const openApiDocument = (routes: readonly Route[], { version, guarded }: 
 
 /** The path as OpenAPI writes it: `/pool/{pool}` for `/pool/:pool`. */
 export const pathOf = ({ path }: Pick<Route, 'path'>): string => path.replaceAll(/:(\w+)/g, '{$1}');
-const otherMethods = ['head', 'post', 'put', 'patch', 'delete', 'options', 'trace'] as const;
+const otherMethods = ['head', 'post', 'put', 'patch', 'delete', 'options'] as const;
 
 const introduction = `Pools hold records of any shape in the order of a key. Each pool has branches, a branch is a line of commits, and every commit stays readable.
 Queries in SuperSQL or SQL read one or many pools; every change is an event.

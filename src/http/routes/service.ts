@@ -76,7 +76,7 @@ export const serviceRoutes: readonly Route[] = [
     method: 'GET',
     path: '/version',
     summary: 'Version of the service',
-    description: 'Any method will do: health checks send what they like.',
+    description: 'Any method but TRACE will do: health checks send what they like.',
     need: 'open',
     open: true,
     anyMethod: true,
@@ -95,7 +95,7 @@ export const serviceRoutes: readonly Route[] = [
     path: '/status',
     summary: 'Health: ok, or why writes are refused',
     description:
-      'Any method will do. It is 503 where the disk is full, the log cannot be written, or the bucket is away that commits wait for: what is there can still be read.',
+      'Any method but TRACE will do. It is 503 where the disk is full, the log cannot be written, or the bucket is away that commits wait for: what is there can still be read.',
     need: 'open',
     open: true,
     anyMethod: true,

@@ -24,13 +24,14 @@ describe('request targets', () => {
     );
   });
   test('a bad escape is malformed, a slash at the end is unknown', () => {
-    expect(['/pool/100%', '/pool/%zz', '/pool/', '/version/', '*'].map((raw) => targetOf(raw).kind)).toEqual([
+    expect(['/pool/100%', '/pool/%zz', '/pool/', '/version/', 'a'].map((raw) => targetOf(raw).kind)).toEqual([
       'malformed',
       'malformed',
       'unknown',
       'unknown',
       'unknown',
     ]);
+    expect(targetOf('*')).toEqual({ kind: 'server' });
     expect(targetOf('/version?x=%zz')).toEqual({ kind: 'route', url: '/version?x=%zz' });
   });
 });

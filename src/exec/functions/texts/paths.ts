@@ -24,9 +24,9 @@ const separatorOf = (kind: string): Separator => {
 function* partsOf(path: string, separator: string): Generator<string> {
   let start = 0;
   for (let at = 0; at <= path.length; at++) {
-    if (at < path.length && !separator.includes(path[at]!)) continue;
+    if (at < path.length && !separator.includes(path[at])) continue;
     if (at > start) yield path.slice(start, at);
-    else if (at === 0 && path !== '') yield path[0]!;
+    else if (at === 0 && path !== '') yield path[0];
     start = at + 1;
   }
 }
@@ -37,7 +37,7 @@ const withoutEnding = (name: string): string => {
 };
 const firstOf = (path: string, separator: string): string => {
   let at = 0;
-  while (at < path.length && !separator.includes(path[at]!)) at++;
+  while (at < path.length && !separator.includes(path[at])) at++;
   return at === path.length ? '' : at === 0 ? path.slice(0, 1) : path.slice(0, at);
 };
 /** The path up to its last slash. */
