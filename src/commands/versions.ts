@@ -3,6 +3,7 @@
  * types them for files. They ask the service by the typed client.
  */
 import { type Branch, type CombineOptions, type Lake, type Pool, connect } from '../client/client.ts';
+import { LakeFailure } from '../client/failure.ts';
 import { nameText } from '../client/types.ts';
 import type { Time } from '../client/values.ts';
 import { optionsText } from '../config/help.ts';
@@ -295,6 +296,13 @@ export const versionCommand = async (name: VersionCommand, argv: readonly string
     askSup,
     // Names, authors and messages are anybody's.
     print: (line) => io.write(Buffer.from(`${io.stdoutIsTerminal ? harmless(line) : line}\n`)),
+  }).catch((error: unknown) => {
+    throw withoutQuery(error);
   });
   return 0;
 };
+/** A fault of a query that the command made: nobody wrote its text, so its places say nothing. */
+const withoutQuery = (error: unknown): unknown =>
+  error instanceof LakeFailure && error.places.length > 0
+    ? new Error(error.places.map(({ message }) => message).join('\n'), { cause: error })
+    : error;

@@ -187,6 +187,9 @@ test('what a command lacks is told', async () => {
   await expect(run('merge', 'main', '-dryrun')).rejects.toThrow('difference is empty');
   await expect(run('pick')).rejects.toThrow('lake pick takes a commit, or two as A..B');
   await expect(run('pick', 'nope', '-dryrun')).rejects.toThrow('nope');
+  // Not with the text of a query that nobody wrote.
+  await expect(run('log', 'nope')).rejects.toThrow(/^"nope": branch not found$/);
+  await expect(run('diff', 'main', 'nope')).rejects.toThrow(/^"nope": branch not found$/);
   await expect(run('reset', 'nope')).rejects.toThrow('"nope": branch not found');
 });
 
