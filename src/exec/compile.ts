@@ -415,7 +415,13 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
   changeRows: (op, build) => step(changeRows(op, build.context)),
   changeView: (op, build) => step(changeView(op.change, build.context)),
   unnest: (op, build) =>
-    step(unnest(build.expression(op.expr), op.into && build.step(op.into), build.context.batchRows)),
+    step(
+      unnest(build.expression(op.expr), {
+        into: op.into && build.step(op.into),
+        rowsMax: build.context.batchRows,
+        sql: op.sql === true,
+      }),
+    ),
   aggregate: (op, build) => step(aggregate(op, build)),
   window: (op, build) => step(window(op, build)),
   join: makeJoin,

@@ -57,6 +57,8 @@ afterAll(() => service.close());
  * done with them.
  */
 const filed: Readonly<Record<string, string>> = {
+  'select x::varchar as t, (x + x)::varchar as d from (select unnest([v, m]) as x from filed where i = 1) s':
+    '{t:"01:00:00",d:"02:00:00"}\n{t:"1 month",d:"2 months"}',
   "select i from filed where t > '12:00'": '{i:2}',
   "select i from filed where t = '12:30'": '{i:2}',
   "select i from filed where t in ('12:30', '1:00')": '{i:2}',

@@ -19,23 +19,34 @@ import { type Item, type Step, batches, eachBatch, evaluate, isBatch } from '../
 import { kinds, kindsOf, rowsWithout } from './rows/kinds.ts';
 import { type ShapeRows, field, record, shapesOf } from './rows/records.ts';
 
-/** `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. */
-export const unnest = (expr: AsyncEvaluator, into: Step | undefined, rowsMax: number): Step =>
-  eachBatch(function* push(batch) {
+/** The elements of a list's rows, one behind the other. */
+type Items = (v: ListVector) => Vector;
+/**
+ * `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. `sql`: elements
+ * keep the names of their types, which say of some what they are; pipes take them off.
+ */
+export const unnest = (
+  expr: AsyncEvaluator,
+  { into, rowsMax, sql }: { readonly into: Step | undefined; readonly rowsMax: number; readonly sql: boolean },
+): Step => {
+  const itemsOf: Items = (v) => under(slice(v.items, v.offsets[0], v.offsets[v.length]), sql ? anyName : undefined);
+  return eachBatch(function* push(batch) {
     const values = yield* evaluate(expr, batch);
     if (!into) {
       // Of nothing but lists the elements are there already, one list behind the other.
       const shapes = shapesOf(values);
       const list = shapes.length === 1 && !shapes[0].rows ? shapes[0].bare : undefined;
-      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length).all, rowsMax);
+      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length, itemsOf).all, rowsMax);
       return;
     }
-    const { all, offsets } = elementsOf(shapesOf(values), values.length);
+    const { all, offsets } = elementsOf(shapesOf(values), values.length, itemsOf);
     for (let i = 0; i < values.length; i++) {
       const found = into(slicesOf(all, offsets[i], offsets[i + 1], rowsMax));
       yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
     }
   });
+};
+const anyName = (): boolean => true;
 /** Of no elements there is a count, but no sum. */
 const withoutNulls = function* withoutNulls(stream: Iterable<Item>): Generator<Item> {
   for (const item of stream) {
@@ -64,8 +75,8 @@ interface Group {
   readonly counts: Uint32Array;
 }
 
-const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
-  const groups = shapes.map(groupOf);
+const elementsOf = (shapes: readonly ShapeRows[], length: number, itemsOf: Items): Elements => {
+  const groups = shapes.map((shape) => groupOf(shape, itemsOf));
   const offsets = new Uint32Array(length + 1);
   for (const g of groups)
     g.counts.forEach((n, i) => {
@@ -86,8 +97,8 @@ const elementsOf = (shapes: readonly ShapeRows[], length: number): Elements => {
   return { all: take(concat(groups.map((g) => g.values)), index), offsets };
 };
 
-const groupOf = ({ whole, bare, record: r, rows }: ShapeRows): Group => {
-  if (r?.fields.length === 2) return pairs(whole, r, rows);
+const groupOf = ({ whole, bare, record: r, rows }: ShapeRows, itemsOf: Items): Group => {
+  if (r?.fields.length === 2) return pairs({ whole, pair: r, rows }, itemsOf);
   if (r) return ones(wrapErrors('unnest: encountered record without two fields', r), rows);
   if (bare.form === 'list') return { rows, values: itemsOf(bare), counts: countsOf(bare) };
   const special = kindsOf(whole);
@@ -115,7 +126,6 @@ const nulls = (whole: Vector, special: Uint8Array, rows: Uint32Array | undefined
   };
 };
 
-const itemsOf = (v: ListVector): Vector => under(slice(v.items, v.offsets[0], v.offsets[v.length]));
 const countsOf = (v: ListVector): Uint32Array => {
   const counts = new Uint32Array(v.length);
   for (let i = 0; i < v.length; i++) counts[i] = v.offsets[i + 1] - v.offsets[i];
@@ -123,7 +133,14 @@ const countsOf = (v: ListVector): Uint32Array => {
 };
 
 /** {a:x,b:list}: the list's elements, each with its row's x. */
-const pairs = (whole: Vector, pair: RecordVector, rows: Uint32Array | undefined): Group => {
+const pairs = (
+  {
+    whole,
+    pair,
+    rows,
+  }: { readonly whole: Vector; readonly pair: RecordVector; readonly rows: Uint32Array | undefined },
+  itemsOf: Items,
+): Group => {
   const [first, second] = pair.fields as readonly [Field, Field];
   const message = 'unnest: encountered record without an array/set type for second field';
   const counts = new Uint32Array(whole.length);

@@ -389,7 +389,8 @@ export type PlanOp =
       readonly indexBase?: 0 | 1;
     }
   /** `into`: run once for each input value on its elements. */
-  | { readonly kind: 'unnest'; readonly expr: PlanExpr; readonly into?: Pipeline }
+  /** `sql`: elements keep the names of their types. */
+  | { readonly kind: 'unnest'; readonly expr: PlanExpr; readonly into?: Pipeline; readonly sql?: true }
   /**
    * Gives records of keys, then aggregates, always (a bare result is a `values` op behind it). Without keys: one row,
    * also for no input.

@@ -184,6 +184,7 @@ export class SqlUnnest {
 /** The rows, each as often as its lists have elements, with one of each. */
 const unnestOp = (lists: readonly PlanExpr[]): PlanOp => ({
   kind: 'unnest',
+  sql: true,
   expr: {
     kind: 'record',
     elements: [
