@@ -197,6 +197,9 @@ const resized = (list: Items, size: number | bigint | null, filler: Value = null
     list.element,
   );
 };
+/** What a record takes while it is put together, and each of its fields, about. */
+const zippedBytes = 96;
+const zippedFieldBytes = 56;
 const zipped = (...args: readonly (Value | null)[]): Value | Refusal => {
   const all = args.filter((v) => v !== undefined);
   const last = all.at(-1);
@@ -207,6 +210,7 @@ const zipped = (...args: readonly (Value | null)[]): Value | Refusal => {
   if (wrong >= 0) return new Refusal('list argument required', wrong);
   const sizes = lists.map((l) => l!.values.length);
   const size = isCut && last.data === true ? Math.min(...sizes) : Math.max(...sizes);
+  charge(size * (zippedBytes + lists.length * zippedFieldBytes), 'list_zip');
   return listOf(
     Array.from({ length: size }, (_, i) =>
       recordValue(lists.map((l, k) => ({ name: `c${k}`, value: l!.values[i] ?? nullValue }))),
