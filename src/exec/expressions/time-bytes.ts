@@ -248,8 +248,13 @@ export const secondsOf = (low: number, rounded: number): number => {
   return rest < 0 ? s - 1 : rest >= 1e9 ? s + 1 : s;
 };
 
-/** Whole seconds (rounded down) and the nanoseconds within the second, of a time or duration vector. */
-export const splitSeconds = (v: NumberVector): { readonly seconds: Float64Array; readonly nanos: Uint32Array } => {
+/** Whole seconds (rounded down) of times, and the nanoseconds within the second. */
+export interface SplitSeconds {
+  readonly seconds: Float64Array;
+  readonly nanos: Uint32Array;
+}
+/** Those of a time or duration vector. */
+export const splitSeconds = (v: NumberVector): SplitSeconds => {
   const { values, length } = v;
   const seconds = new Float64Array(length);
   const nanos = new Uint32Array(length);

@@ -35,7 +35,8 @@ import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
 import { replaceInSql, textParts } from './texts/strings.ts';
 import { byKernel, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
-import { timeText } from './times/sql-times.ts';
+import { byUnit } from './times/by-unit.ts';
+import { secondsOfFormat, timeText } from './times/sql-times.ts';
 import { Refusal, byRow, rowKernel, type Items } from './typed.ts';
 
 /** What SQL says of a name: the text goes behind that of the row. */
@@ -104,7 +105,9 @@ const repeatedValue = (of: Value, times: number | bigint): Value | Refusal => {
 };
 
 /** The format may stand on either side of the time. */
-const formattedTime = rowKernel('strftime', ['time', 'string'], 'string', timeText);
+const formattedTime = byUnit(rowKernel('strftime', ['time', 'string'], 'string', timeText), 0, ([, format]) =>
+  secondsOfFormat(format),
+);
 const strftimeEither: Kernel = (args, length) => formattedTime(isText(args[0]!) ? [args[1]!, args[0]!] : args, length);
 
 /** One match is replaced, with option `g` each; \1 stands for a group. */

@@ -4,16 +4,17 @@
 import { dateOfDays, daysOfDate, daysOfMonth, fitsInt64 } from '../../../vectors/literal.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer, nullValue, numericData } from '../../../vectors/value.ts';
-import { type Vector, constant, flatten, numbers } from '../../../vectors/vector.ts';
-import { aliasOf, byKernel, byValues, isText, refused, rowsOf, texts, type FunctionRow } from '../row.ts';
+import { type Vector, constant, flatten, numbers, ofForm } from '../../../vectors/vector.ts';
+import { aliasOf, byKernel, byValues, isOf, isText, refused, rowsOf, texts, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, rowKernel } from '../typed.ts';
-import { joinSeconds, splitSeconds } from '../../expressions/time-bytes.ts';
+import { splitSeconds } from '../../expressions/time-bytes.ts';
+import { byDay, byUnit, cutTimes, secondsOfDay } from './by-unit.ts';
+import { partOfTimes } from './date-parts.ts';
 import { monthNames, momentOf, weekdays, type Moment } from './strftime.ts';
 import { monthsOn } from '../../expressions/sql/spans.ts';
 
 type Nanos = number | bigint;
 const nanosOfSecond = 1_000_000_000;
-const secondsOfDay = 86400;
 
 /** Whole seconds since 1970, rounded down, and the nanoseconds of the second. */
 const parted = (t: Nanos): { readonly seconds: number; readonly nanos: number } => {
@@ -36,11 +37,12 @@ const startOfMonth = (year: number, month: number): Nanos => timeOf(daysOfDate(y
 
 /**
  * A unit of time: the beginning of the one that a time is in, and how many begin after one time up to another.
- * `seconds`: so many always are one, counted from 1970; `ofDays`: all times of a day are in the same one.
+ * `nanos`: so many always are one, counted from 1970; `betweenDays`: all times of a day are in the same one, and so many
+ * begin after one day up to another.
  */
 interface Unit {
-  readonly seconds?: number;
-  readonly ofDays?: true;
+  readonly nanos?: number;
+  readonly betweenDays?: (a: number, b: number) => number;
   readonly start: (t: Nanos) => Nanos;
   readonly between: (a: Nanos, b: Nanos) => Nanos;
 }
@@ -53,36 +55,41 @@ const fixed = (size: number): Unit => {
     return (x - rest) / wide - (rest < 0n ? 1n : 0n);
   };
   return {
-    ...(size % nanosOfSecond === 0 && { seconds: size / nanosOfSecond }),
+    nanos: size,
     start: (t) => integer(count(t) * wide),
     between: (a, b) => integer(count(b) - count(a)),
   };
 };
-const years = (size: number): Unit => {
-  const number = (t: Nanos): number => Math.floor(momentAt(t).year / size);
-  return { ofDays: true, start: (t) => startOfYear(number(t) * size), between: (a, b) => number(b) - number(a) };
-};
-/** Units of so many months that begin with the year. */
-const months = (size: number): Unit => {
-  const number = (t: Nanos): number => {
-    const { year, month } = momentAt(t);
-    return Math.floor((year * 12 + month - 1) / size);
-  };
+/** Units that begin with a day: the number of the one that a day is in, and where that begins. */
+const ofDays = (numberOf: (day: number) => number, startOf: (number: number) => Nanos): Unit => {
+  const betweenDays = (a: number, b: number): number => numberOf(b) - numberOf(a);
   return {
-    ofDays: true,
-    start: (t) => {
-      const month = number(t) * size;
-      return startOfMonth(Math.floor(month / 12), (month % 12) + 1);
-    },
-    between: (a, b) => number(b) - number(a),
+    betweenDays,
+    start: (t) => startOf(numberOf(dayOf(t))),
+    between: (a, b) => betweenDays(dayOf(a), dayOf(b)),
   };
 };
+const years = (size: number): Unit =>
+  ofDays(
+    (day) => Math.floor(dateOfDays(day).year / size),
+    (number) => startOfYear(number * size),
+  );
+/** Units of so many months that begin with the year. */
+const months = (size: number): Unit =>
+  ofDays(
+    (day) => {
+      const { year, month } = dateOfDays(day);
+      return Math.floor((year * 12 + month - 1) / size);
+    },
+    (number) => startOfMonth(Math.floor((number * size) / 12), ((number * size) % 12) + 1),
+  );
 const daysOfWeek = 7;
+const weeksBetween = (a: number, b: number): number => Math.trunc((b - a) / daysOfWeek) + 0;
 /** Begins on Monday; between two times are as many as there are seven days. */
 const weeks: Unit = {
-  ofDays: true,
+  betweenDays: weeksBetween,
   start: (t) => timeOf((dayOf(t) - ((momentAt(t).weekday + 6) % daysOfWeek)) * secondsOfDay),
-  between: (a, b) => Math.trunc((dayOf(b) - dayOf(a)) / daysOfWeek) + 0,
+  between: (a, b) => weeksBetween(dayOf(a), dayOf(b)),
 };
 /** What a unit is called, and its plural. */
 const units: ReadonlyMap<string, Unit> = new Map(
@@ -112,46 +119,38 @@ const truncated = (unit: string, t: Nanos): Nanos | Refusal => {
   const found = units.get(unit.toLowerCase());
   return found ? inRange(found.start(t), 1) : unknownUnit;
 };
-/**
- * Times that lie in a vector, cut without a bigint for each; undefined for others, for units below a second, and where
- * one would begin before all times.
- */
-const truncatedTimes = (name: string, times: Vector): Vector | undefined => {
-  const unit = units.get(name.toLowerCase());
-  const flat = times.form === 'constant' ? undefined : flatten(times);
-  if (!unit || flat?.form !== 'number' || flat.type !== types.time) return undefined;
-  const { seconds } = splitSeconds(flat);
-  if (unit.seconds !== undefined) cutSeconds(seconds, unit.seconds);
-  else if (unit.ofDays) cutDays(seconds, unit);
-  else return undefined;
-  return seconds.some((s) => s < firstSecond)
-    ? undefined
-    : numbers(types.time, joinSeconds(seconds, new Uint32Array(flat.length)));
-};
-/** The first whole second that 64 bits of nanoseconds hold. */
-const firstSecond = -9_223_372_036;
-const cutSeconds = (seconds: Float64Array, size: number): void => {
-  for (let i = 0; i < seconds.length; i++) seconds[i] = Math.floor(seconds[i] / size) * size;
-};
-const cutDays = (seconds: Float64Array, unit: Unit): void => {
-  const starts = new Map<number, number>();
-  let last = Number.NaN;
-  let start = 0;
-  for (let i = 0; i < seconds.length; i++) {
-    const day = Math.floor(seconds[i] / secondsOfDay);
-    if (day !== last) {
-      last = day;
-      const known = starts.get(day);
-      start = known ?? parted(unit.start(timeOf(day * secondsOfDay))).seconds;
-      if (known === undefined) starts.set(day, start);
-    }
-    seconds[i] = start;
-  }
-};
-const truncatedByRow = rowKernel('date_trunc', ['string', 'time'], 'time', truncated);
+const constantUnit = (unit: Vector | undefined): Unit | undefined =>
+  unit?.form === 'constant' && isText(unit) ? units.get(texts(unit)(0).toLowerCase()) : undefined;
+const truncatedByRow = byUnit(rowKernel('date_trunc', ['string', 'time'], 'time', truncated), 1, ([unit]) =>
+  constantUnit(unit)?.betweenDays ? secondsOfDay : undefined,
+);
 
 const difference = (unit: string, from: Nanos, to: Nanos): Nanos | Refusal =>
   units.get(unit.toLowerCase())?.between(from, to) ?? unknownUnit;
+/** The same of times that lie in vectors; undefined for others, and where a difference may not be exact. */
+const differences = (unit: Unit | undefined, from: Vector, to: Vector, length: number): Vector | undefined => {
+  if (!unit || !isOf(from, types.time) || !isOf(to, types.time)) return undefined;
+  const [a, b] = [from, to].map((v) => splitSeconds(ofForm(flatten(v), 'number')));
+  const out = new Float64Array(length);
+  const { nanos, betweenDays } = unit;
+  if (betweenDays)
+    for (let i = 0; i < length; i++)
+      out[i] = betweenDays(Math.floor(a!.seconds[i]! / secondsOfDay), Math.floor(b!.seconds[i]! / secondsOfDay));
+  else if (nanos! >= nanosOfSecond) {
+    const size = nanos! / nanosOfSecond;
+    for (let i = 0; i < length; i++) out[i] = Math.floor(b!.seconds[i]! / size) - Math.floor(a!.seconds[i]! / size);
+  } else {
+    const ofSecond = nanosOfSecond / nanos!;
+    for (let i = 0; i < length; i++)
+      out[i] =
+        (b!.seconds[i]! - a!.seconds[i]!) * ofSecond +
+        (Math.floor(b!.nanos[i]! / nanos!) - Math.floor(a!.nanos[i]! / nanos!));
+    if (out.some((n) => Math.abs(n) >= exactMax)) return undefined;
+  }
+  return numbers(types.int64, out);
+};
+const exactMax = 2 ** 53 - 2 ** 21;
+const differencesByRow = rowKernel('date_diff', ['string', 'time', 'time'], 'integer', difference);
 
 export const outOfRange = new Refusal('out of range');
 /**
@@ -211,6 +210,7 @@ const floorBy = (t: Nanos, size: bigint): Nanos => {
   const rest = x % size;
   return integer((x - rest) / size - (rest < 0n ? 1n : 0n));
 };
+const epochByRow = rowKernel('epoch', ['time'], 'number', (t) => Number(floorBy(t, 1000n)) / 1e6);
 const lastDay = (t: Nanos): Nanos | Refusal => {
   const { year, month } = dateOfDays(dayOf(t));
   return inRange(timeOf(daysOfDate(year, month, daysOfMonth(year, month)) * secondsOfDay), 0);
@@ -238,8 +238,7 @@ const dateTrunc: FunctionRow = {
   ],
   make: byKernel((args, length) => {
     const [unit, times] = args;
-    const name = unit!.form === 'constant' && isText(unit!) ? texts(unit!)(0) : undefined;
-    return (name === undefined ? undefined : truncatedTimes(name, times!)) ?? truncatedByRow(args, length);
+    return cutTimes(times!, constantUnit(unit)?.nanos) ?? truncatedByRow(args, length);
   }, 'bare'),
 };
 const dateDiff: FunctionRow = {
@@ -257,7 +256,10 @@ const dateDiff: FunctionRow = {
     },
     { query: 'date_diff("day",1,2)', output: 'error({message:"date_diff: time argument required",on:1})' },
   ],
-  make: byRow('date_diff', ['string', 'time', 'time'], 'integer', difference),
+  make: byKernel((args, length) => {
+    const [unit, from, to] = args;
+    return differences(constantUnit(unit), from!, to!, length) ?? differencesByRow(args, length);
+  }, 'bare'),
 };
 
 export const calendar: readonly FunctionRow[] = [
@@ -344,7 +346,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'epoch(1970-01-01T00:00:01.5Z)', output: '1.5' },
       { query: 'epoch(1)', output: 'error({message:"epoch: time argument required",on:1})' },
     ],
-    make: byRow('epoch', ['time'], 'number', (t) => Number(floorBy(t, 1000n)) / 1e6),
+    make: byKernel((args, length) => partOfTimes('epoch', args[0]!) ?? epochByRow(args, length), 'bare'),
   },
   {
     name: 'epoch_ms',
@@ -393,7 +395,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'dayname(2024-07-30T00:00:00Z)', output: '"Tuesday"' },
       { query: 'dayname(1)', output: 'error({message:"dayname: time argument required",on:1})' },
     ],
-    make: byRow('dayname', ['time'], 'string', (t) => weekdays[momentAt(t).weekday]),
+    make: byKernel(byDay(rowKernel('dayname', ['time'], 'string', (t) => weekdays[momentAt(t).weekday])), 'bare'),
   },
   {
     name: 'monthname',
@@ -405,7 +407,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'monthname(2024-07-30T00:00:00Z)', output: '"July"' },
       { query: 'monthname(1)', output: 'error({message:"monthname: time argument required",on:1})' },
     ],
-    make: byRow('monthname', ['time'], 'string', (t) => monthNames[momentAt(t).month - 1]),
+    make: byKernel(byDay(rowKernel('monthname', ['time'], 'string', (t) => monthNames[momentAt(t).month - 1])), 'bare'),
   },
   {
     name: 'last_day',
@@ -417,7 +419,7 @@ export const calendar: readonly FunctionRow[] = [
       { query: 'last_day(2024-02-03T12:00:00Z)', output: '2024-02-29T00:00:00Z' },
       { query: 'last_day(1)', output: 'error({message:"last_day: time argument required",on:1})' },
     ],
-    make: byRow('last_day', ['time'], 'time', lastDay),
+    make: byKernel(byDay(rowKernel('last_day', ['time'], 'time', lastDay)), 'bare'),
   },
   {
     name: 'current_date',

@@ -3,8 +3,9 @@ import { intervalUnit } from '../../../query/analyze/intervals.ts';
 import { daysOfMonth } from '../../../vectors/literal.ts';
 import { integer } from '../../../vectors/value.ts';
 import { sqlClockText } from '../../expressions/sql/texts.ts';
-import { rowsOf, type FunctionRow } from '../row.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { byKernel, rowsOf, type FunctionRow } from '../row.ts';
+import { Refusal, byRow, rowKernel } from '../typed.ts';
+import { byDay } from './by-unit.ts';
 import { clockMicros, outOfRange } from './calendar.ts';
 import { momentAt, type FullMoment } from './date-parts.ts';
 
@@ -45,10 +46,15 @@ export const sqlCalendar: readonly FunctionRow[] = [
   ...rowsOf(
     'days_in_month(t)',
     "How many days a time's month has.",
-    byRow('days_in_month', ['time'], 'integer', (t) => {
-      const { year, month } = momentAt(t);
-      return daysOfMonth(year, month);
-    }),
+    byKernel(
+      byDay(
+        rowKernel('days_in_month', ['time'], 'integer', (t) => {
+          const { year, month } = momentAt(t);
+          return daysOfMonth(year, month);
+        }),
+      ),
+      'bare',
+    ),
     [
       ['days_in_month(2024-02-10T00:00:00Z)', '29'],
       ['days_in_month(1)', 'error({message:"days_in_month: time argument required",on:1})'],

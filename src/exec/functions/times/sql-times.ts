@@ -6,11 +6,13 @@ import { daysOfDate, daysOfMonth, fitsInt64, timesHeld } from '../../../vectors/
 import { type TimeSpan, nanosOfDay, spanOf } from '../../../vectors/spans.ts';
 import { types } from '../../../vectors/type.ts';
 import { type Value, integer, numericData, stringData } from '../../../vectors/value.ts';
+import { type Vector, valueAt } from '../../../vectors/vector.ts';
 import { isoDay, isoWeek, momentAt, type FullMoment } from './date-parts.ts';
 import { itemsOf } from '../lists/lists.ts';
 import { areSpans } from '../../expressions/sql/span-arithmetic.ts';
 import { movedBy } from '../../expressions/sql/spans.ts';
-import { byKernel, rowsOf, type FunctionRow, type Kernel } from '../row.ts';
+import { byKernel, isText, rowsOf, texts, type FunctionRow, type Kernel } from '../row.ts';
+import { byUnit, cutTimes, secondsOfDay } from './by-unit.ts';
 import { monthNames, weekdays } from './strftime.ts';
 import { Refusal, byRow, rowKernel } from '../typed.ts';
 
@@ -64,16 +66,58 @@ const verbSyntax = /%(-?)([\s\S]|$)/gu;
 const expanded = (format: string): string =>
   format.replace(verbSyntax, (whole, bare: string, verb: string) => (bare === '' ? (composed[verb] ?? whole) : whole));
 
-/** A time in a format; a dash leaves the zeros in front out. */
-export const timeText = (t: Nanos, format: string): string | Refusal => {
-  const m = momentAt(t);
+type Written = string | ((m: FullMoment) => string);
+/** The parts of a format; a dash leaves the zeros in front out. */
+const writtenParts = (format: string): readonly Written[] | Refusal => {
+  const parts: Written[] = [];
   let unknown: string | undefined;
-  const text = expanded(format).replace(verbSyntax, (whole, bare: string, verb: string) => {
-    if (!Object.hasOwn(verbs, verb)) unknown ??= whole;
-    return Object.hasOwn(verbs, verb) ? (bare === '-' ? verbs[verb](m).replace(/^0+(?=\d)/, '') : verbs[verb](m)) : '';
-  });
-  return unknown === undefined ? text : new Refusal(`'${unknown}' is no part of a format`, 1);
+  let end = 0;
+  for (const { 0: whole, 1: dash, 2: verb, index } of expanded(format).matchAll(verbSyntax)) {
+    if (!Object.hasOwn(verbs, verb!)) unknown ??= whole;
+    const write = verbs[verb!];
+    parts.push(expanded(format).slice(end, index));
+    if (write) parts.push(dash === '-' ? (m) => write(m).replace(/^0+(?=\d)/, '') : write);
+    end = index + whole.length;
+  }
+  parts.push(expanded(format).slice(end));
+  return unknown === undefined ? parts : new Refusal(`'${unknown}' is no part of a format`, 1);
 };
+/** A format's parts, and how long its texts stay the same: so many seconds; undefined where fractions are among them. */
+interface WrittenFormat {
+  readonly parts: readonly Written[] | Refusal;
+  readonly seconds: number | undefined;
+}
+const verbSeconds: readonly (readonly [verbs: RegExp, seconds: number | undefined])[] = [
+  [/[gfn]/, undefined],
+  [/S/, 1],
+  [/M/, 60],
+  [/[HIp]/, 3600],
+];
+const writtenOf = (format: string): WrittenFormat => {
+  let found = writtenFormats.get(format);
+  if (!found) {
+    const used = [...expanded(format).matchAll(verbSyntax)].map((m) => m[2]).join('');
+    const finest = verbSeconds.find(([some]) => some.test(used));
+    found = { parts: writtenParts(format), seconds: finest ? finest[1] : secondsOfDay };
+    if (writtenFormats.size >= writtenMax) writtenFormats.clear();
+    writtenFormats.set(format, found);
+  }
+  return found;
+};
+const writtenMax = 200;
+const writtenFormats = new Map<string, WrittenFormat>();
+/** A time in a format. */
+export const timeText = (t: Nanos, format: string): string | Refusal => {
+  const { parts } = writtenOf(format);
+  if (parts instanceof Refusal) return parts;
+  const m = momentAt(t);
+  let text = '';
+  for (const part of parts) text += typeof part === 'string' ? part : part(m);
+  return text;
+};
+/** How long texts in this format, which is a constant, stay the same. */
+export const secondsOfFormat = (format: Vector | undefined): number | undefined =>
+  format?.form === 'constant' && isText(format) ? writtenOf(texts(format)(0)).seconds : undefined;
 
 /** What has been read of a text. */
 interface Parts {
@@ -382,7 +426,8 @@ const parsedBy = (text: string, format: Value): Nanos | Refusal => {
 };
 
 /** Buckets of weeks and the like begin with a Monday. */
-const originNanos = BigInt(daysOfDate(2000, 1, 3)) * 86_400_000_000_000n;
+const originSeconds = daysOfDate(2000, 1, 3) * secondsOfDay;
+const originNanos = BigInt(originSeconds) * 1_000_000_000n;
 const tooSmall = new Refusal('size above zero required');
 const tooFar = new Refusal('time out of range', 1);
 /** By what a span moves a time and its bucket back; undefined for what is neither span nor time. */
@@ -429,9 +474,21 @@ const bucketOfSpan = (size: Value, t: Nanos, shift?: Value): Nanos | Refusal => 
     return BigInt(daysOfDate(Math.floor(month / 12), (((month % 12) + 12) % 12) + 1, 1)) * nanosOfDay;
   });
 };
+/** The size of buckets that is a constant, of calls without a shift. */
+const constantSize = ([size, , shift]: readonly Vector[]): TimeSpan | undefined =>
+  size?.form === 'constant' && !shift ? spanOf(valueAt(size, 0)) : undefined;
 const ofDurations = rowKernel('time_bucket', ['duration', 'time', 'value'], 'time', bucketOf);
-const ofSpans = rowKernel('time_bucket', ['value', 'time', 'value'], 'time', bucketOfSpan);
-const buckets: Kernel = (args, length) => (areSpans(args[0]!) ? ofSpans : ofDurations)(args, length);
+const ofSpans = byUnit(rowKernel('time_bucket', ['value', 'time', 'value'], 'time', bucketOfSpan), 1, (args) =>
+  constantSize(args)?.months ? secondsOfDay : undefined,
+);
+const buckets: Kernel = (args, length) => {
+  const size = constantSize(args);
+  const nanos = size?.months === 0 ? Number(BigInt(size.days) * nanosOfDay + size.nanos) : 0;
+  return (
+    (nanos > 0 ? cutTimes(args[1]!, nanos, originSeconds) : undefined) ??
+    (areSpans(args[0]!) ? ofSpans : ofDurations)(args, length)
+  );
+};
 const madeDate = (year: Nanos, month: Nanos, day: Nanos): Nanos | Refusal => {
   const found = timeOf({ year: Number(year), month: Number(month), day: Number(day) });
   return found ?? new Refusal('no such date');
