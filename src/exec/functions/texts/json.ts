@@ -17,8 +17,9 @@ import { textParts } from './strings.ts';
 
 const noJson = new Refusal('text is no JSON');
 export const noPath = new Refusal("path such as '$.a[0]', '/a/0', 'a' or 0 required", 1);
-export const parsedJson = (v: Value): Json | Refusal => {
-  const found = v.type === types.string ? parseJson(stringData(v.data)) : jsonOf(v);
+/** Of objects on a path of names no more than the path may be there. */
+export const parsedJson = (v: Value, names?: readonly string[]): Json | Refusal => {
+  const found = v.type === types.string ? parseJson(stringData(v.data), names) : jsonOf(v);
   return found === undefined ? noJson : found;
 };
 
@@ -41,6 +42,8 @@ export const nameIn = (step: Step): string | undefined => {
 const each = Symbol('each');
 interface Path {
   readonly steps: readonly Step[];
+  /** The names that it begins with. */
+  readonly names?: readonly string[];
   readonly isMany: boolean;
 }
 const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#(?:-(\d+))?)\]/gy;
@@ -58,13 +61,22 @@ export const pathOf = (text: string): Path | Refusal => {
   }
   return path;
 };
+/** The names that steps begin with. */
+const namesOf = (steps: readonly Step[]): readonly string[] => {
+  const names: string[] = [];
+  for (const step of steps) {
+    if (typeof step !== 'string') break;
+    names.push(step);
+  }
+  return names;
+};
 const readPath = (text: string): Path | Refusal => {
   const steps: Step[] = [];
   for (const step of stepsOf(text)) {
     if (step === undefined) return noPath;
     if (steps.push(step) > levelsMax) return tooDeep;
   }
-  return { steps, isMany: steps.includes(each) };
+  return { steps, names: namesOf(steps), isMany: steps.includes(each) };
 };
 /** The steps of a path one after the other; undefined, at the end, for what is none. */
 function* stepsOf(text: string): Generator<Step | undefined> {
@@ -94,25 +106,39 @@ function* stepsOf(text: string): Generator<Step | undefined> {
     else yield m[1]?.replace(/\\(.)/g, '$1') ?? m[3];
   }
 }
-const stepped = (v: Json, step: Step): readonly Json[] => {
-  if (step === each) return isJsonArray(v) ? v : isJsonObject(v) ? [...v.values()] : [];
+/** What a step to one place leads to. */
+const stepped = (v: Json, step: Exclude<Step, typeof each>): Json | undefined => {
   if (isJsonArray(v)) {
     const place = placeIn(step);
-    const found = v.at(place);
-    return found === undefined || place !== place ? [] : [found];
+    return place === place ? v.at(place) : undefined;
   }
   const name = nameIn(step);
-  const found = isJsonObject(v) && name !== undefined ? v.get(name) : undefined;
-  return found === undefined ? [] : [found];
+  return isJsonObject(v) && name !== undefined ? v.get(name) : undefined;
 };
-const at = (v: Json, { steps }: Path): readonly Json[] =>
-  steps.reduce<readonly Json[]>((found, step) => found.flatMap((x) => stepped(x, step)), [v]);
+const partsOf = (v: Json): readonly Json[] => {
+  if (isJsonArray(v)) return v;
+  return isJsonObject(v) ? [...v.values()] : [];
+};
+const at = (v: Json, { steps }: Path): readonly Json[] => {
+  let found: readonly Json[] = [v];
+  for (const step of steps) {
+    if (step === each) found = found.flatMap(partsOf);
+    else if (found.length === 1) {
+      const next = stepped(found[0]!, step);
+      if (next === undefined) return [];
+      found = [next];
+    } else found = found.map((x) => stepped(x, step)).filter((x) => x !== undefined);
+  }
+  return found;
+};
 
 /** What a path, or each of a list of paths, leads to, written by `write`. */
 const taken =
   (write: (v: Json) => Value) =>
   (of: Value, path: Value): Value | Refusal => {
-    const json = parsedJson(of);
+    const single = path.type === types.string ? pathOf(stringData(path.data)) : undefined;
+    const names = single instanceof Refusal ? undefined : single?.names;
+    const json = parsedJson(of, names);
     const paths = itemsOf(path)?.values;
     if (json instanceof Refusal) return json;
     const one = (p: Value): Value | Refusal => {
@@ -120,7 +146,7 @@ const taken =
       const steps = isPlace
         ? { steps: [Number(p.data)], isMany: false }
         : p.type === types.string
-          ? pathOf(stringData(p.data))
+          ? (single ?? pathOf(stringData(p.data)))
           : noPath;
       if (steps instanceof Refusal) return steps;
       const found = at(json, steps);
