@@ -4,7 +4,15 @@
  * A demand is a list of paths from the row, or `all`. It may be larger than what is needed, never smaller.
  */
 import { bodyIn, exprsOf, fieldsRead, mapPipelines, pathOf, pipelinesOf, someExpr } from '../plan/walk.ts';
-import type { FieldPath, Pipeline, PlanExpr, PlanFunction, PlanOp, RecordElement } from '../plan/plan.ts';
+import type {
+  ColumnsElement,
+  FieldPath,
+  Pipeline,
+  PlanExpr,
+  PlanFunction,
+  PlanOp,
+  RecordElement,
+} from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
 
 export const projectionPushdown = {
@@ -121,22 +129,20 @@ const columnsOf = (
   return wanted ? { op: { ...op, exprs: [wanted.expr] }, demand: wanted.demand } : { op, demand: readBy(op.exprs) };
 };
 /** The expression with the parts of a record alone that are wanted of it, and what it reads for them. */
-const wantedOf = (
-  expr: PlanExpr,
-  paths: readonly FieldPath[],
-): { readonly expr: PlanExpr; readonly demand: Demand } => {
+interface Wanted {
+  readonly expr: PlanExpr;
+  readonly demand: Demand;
+}
+const wantedOf = (expr: PlanExpr, paths: readonly FieldPath[]): Wanted => {
   const row = pathOf(expr);
   // A part of the row that is passed on: what is read of it is read of the row.
   if (row)
     return { expr, demand: row.length === 0 && paths.length === 0 ? 'all' : paths.map((path) => [...row, ...path]) };
-  if (expr.kind !== 'record' || !isPlain(expr) || paths.some((path) => path.length === 0))
-    return { expr, demand: fieldsRead(expr) ?? 'all' };
-  const behind = new Map<string, FieldPath[]>();
-  for (const [name, ...path] of paths) {
-    const known = behind.get(name!);
-    if (known) known.push(path);
-    else behind.set(name!, [path]);
-  }
+  const all: Wanted = { expr, demand: fieldsRead(expr) ?? 'all' };
+  if (paths.some((path) => path.length === 0)) return all;
+  if (expr.kind === 'columns') return columnsWanted(expr, paths) ?? all;
+  if (expr.kind !== 'record' || !isPlain(expr)) return all;
+  const behind = byField(paths);
   const wantedOfField = (x: RecordElement): readonly FieldPath[] | undefined =>
     x.kind === 'field' ? behind.get(x.name) : undefined;
   const kept = expr.elements.filter(wantedOfField);
@@ -149,6 +155,61 @@ const wantedOf = (
   }
   return { expr: { ...expr, elements }, demand: allOf(demands) };
 };
+/** What is wanted of each field. */
+const byField = (paths: readonly FieldPath[]): Map<string, FieldPath[]> => {
+  const behind = new Map<string, FieldPath[]>();
+  for (const [name, ...path] of paths) {
+    const known = behind.get(name!);
+    if (known) known.push(path);
+    else behind.set(name!, [path]);
+  }
+  return behind;
+};
+/**
+ * The columns of a SELECT with a star of which some are wanted: of the star those, and what may have to do with their
+ * names. Undefined where that is too much, or a star is of more than a row.
+ */
+const columnsWanted = (
+  expr: PlanExpr & { readonly kind: 'columns' },
+  paths: readonly FieldPath[],
+): Wanted | undefined => {
+  const behind = byField(paths);
+  for (const name of [...behind.keys()]) {
+    const others = namesBeside(name);
+    if (!others) return undefined;
+    // A column of another name may come to have this one, with all that is asked of it.
+    for (const other of others) behind.set(other, [[]]);
+  }
+  const elements: ColumnsElement[] = [];
+  const demands: Demand[] = [];
+  for (const x of expr.elements) {
+    if (x.kind === 'field') {
+      const wanted = behind.get(x.name);
+      if (!wanted) continue;
+      const inner = wantedOf(x.value, wanted);
+      elements.push({ ...x, value: inner.expr });
+      demands.push(inner.demand);
+      continue;
+    }
+    const row = pathOf(x.value);
+    if (!row) return undefined;
+    elements.push(x);
+    demands.push([...behind].flatMap(([name, inner]) => inner.map((path) => [...row, name, ...path])));
+  }
+  return { expr: { ...expr, elements }, demand: allOf(demands) };
+};
+/**
+ * Names that decide which column gets a name, beside the one that has it: `a_2` may be the third `a`, or the second
+ * beside an `a_1`. Undefined for too many.
+ */
+const namesBeside = (name: string): readonly string[] | undefined => {
+  const [, stem, digits] = /^(.*)_(\d+)$/s.exec(name) ?? [];
+  if (stem === undefined) return [];
+  const count = Number(digits);
+  if (count > repeatsMax) return undefined;
+  return [stem, ...Array.from({ length: count }, (_, i) => `${stem}_${i + 1}`)];
+};
+const repeatsMax = 100;
 /** No spreads, and each name once. */
 const isPlain = ({ elements }: PlanExpr & { readonly kind: 'record' }): boolean =>
   elements.every((x) => x.kind === 'field') &&
