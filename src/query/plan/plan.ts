@@ -305,6 +305,15 @@ export interface WindowGroup {
   readonly calls: readonly WindowCall[];
 }
 
+/**
+ * Rows behind so many better ones of their partition, by the only group's first sort key, are not needed; unless the
+ * row has one of these fields.
+ */
+export interface WindowLeaders {
+  readonly count: number;
+  readonly unless: readonly FieldPath[];
+}
+
 /** A test on one column that a scan may use to skip objects and blocks (never instead of the filter itself). */
 export interface Predicate {
   readonly path: FieldPath;
@@ -409,7 +418,12 @@ export type PlanOp =
    * Gives {[row]: V, ..} with a field for the target of each call, in the order of the last group. Expressions see V as
    * `this`.
    */
-  | { readonly kind: 'window'; readonly row: string; readonly groups: readonly WindowGroup[] }
+  | {
+      readonly kind: 'window';
+      readonly row: string;
+      readonly groups: readonly WindowGroup[];
+      readonly leaders?: WindowLeaders;
+    }
   /**
    * Matches give {[leftName]: V, [rightName]: V}. Keys see one side's value as `this`; `residual` sees the pair.
    * Without `right` the op before gives two streams. `nullsMatch`: null keys match each other, as in joins of pipes,

@@ -169,6 +169,7 @@ const opText = (op: PlanOp): string => {
           )
           .join('; '),
         `of ${op.row}`,
+        op.leaders ? `first ${op.leaders.count}` : '',
       );
     case 'setOperation':
       return words(op.operator, op.all ? 'all' : '');

@@ -35,6 +35,7 @@ import { sortedAggregate } from './sorted-aggregate.ts';
 import { sharedColumns } from './shared-columns.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
+import { windowLeaders } from './window-leaders.ts';
 
 /** What takes filters down, step by step: through a subquery of FROM, its aggregation, the joins in it. */
 const descent = [
@@ -66,6 +67,7 @@ export const rules = [
   predicatePushdown,
   headThroughValues,
   topK,
+  windowLeaders,
   scanLimit,
   sortedAggregate,
   unorderedScan,

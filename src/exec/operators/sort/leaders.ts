@@ -243,7 +243,7 @@ class TextHeap {
  * Whether the numbers among them are in one order: integers and floats are, times and durations come after them by
  * their types.
  */
-const areComparable = (parts: readonly Vector[]): boolean => {
+export const areComparable = (parts: readonly Vector[]): boolean => {
   const types = new Set(
     parts.flatMap((part) =>
       part.form === 'number' ? [isInteger(part.type) || isFloat(part.type) ? 'number' : part.type] : [],
@@ -252,7 +252,7 @@ const areComparable = (parts: readonly Vector[]): boolean => {
   return types.size <= 1;
 };
 /** Integers of 64 bits as the nearest floats, which are in their order: different ones may be equal then. */
-const floatsOf = (values: NumberArray): Float64Array =>
+export const floatsOf = (values: NumberArray): Float64Array =>
   values instanceof Float64Array ? values : nearestFloats(values, values.length);
 
 const isNothing = (kind: number | undefined): boolean => kind === kinds.null || kind === kinds.missing;

@@ -21,6 +21,7 @@ import { sort } from '../sort/sort.ts';
 import { sortedOrder } from '../sort/radix.ts';
 import { sortWords } from '../sort/words.ts';
 import { heldPartitions } from './held.ts';
+import { leading } from './leading.ts';
 import {
   Columns,
   type WindowParts,
@@ -39,21 +40,28 @@ export const window = (op: WindowOp, build: Build): Step => {
     yield record([field(op.row, batch)], batch.length);
   });
   const steps = op.groups.map((g) => windowGroup(g, op.row, build));
+  const [group] = op.groups;
+  if (op.leaders && group)
+    steps.unshift(leading(group, op.leaders, { row: op.row, build, overRow: overRow(op.row, build) }));
   return (input) => steps.reduce((stream, step) => step(stream), wrap(input));
 };
 
-const windowGroup = (group: WindowGroup, row: string, build: Build): Step => {
-  const overRow = (e: PlanExpr): AsyncEvaluator => {
+/** Expressions over the row that a record has. */
+const overRow =
+  (row: string, build: Build) =>
+  (e: PlanExpr): AsyncEvaluator => {
     const evaluator = build.expression(e);
     return (batch) => evaluator(fieldOf(batch, row));
   };
+
+const windowGroup = (group: WindowGroup, row: string, build: Build): Step => {
+  const expression = overRow(row, build);
   const keys: readonly SortKey[] = [
     ...group.partition.map((expr): SortKey => ({ expr, ...ascending })),
     ...group.order,
   ];
-  const parts = partsOf(group, new Columns(overRow), build);
-  const sorted =
-    keys.length === 0 ? (input: Stream): Stream => input : sort(keys, false, { ...build, expression: overRow });
+  const parts = partsOf(group, new Columns(expression), build);
+  const sorted = keys.length === 0 ? (input: Stream): Stream => input : sort(keys, false, { ...build, expression });
   return (input) => gathered(input, parts, (rest) => heldPartitions(sorted(rest), parts));
 };
 

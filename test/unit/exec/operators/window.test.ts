@@ -8,7 +8,7 @@ import { windowTable } from '../../../../src/exec/windows/windows.ts';
 import { RangeTree } from '../../../../src/exec/windows/tree.ts';
 import { caseFilesOf, variants } from '../../../support/queries/case-files.ts';
 import { inAll, runQuery, runVariants } from '../../../support/queries/case.ts';
-import { randomOf } from '../../../support/random.ts';
+import { randomOf, seedOf } from '../../../support/random.ts';
 import type { RunPlanOptions } from '../../../support/queries/run-plan.ts';
 
 const files = caseFilesOf('windows');
@@ -87,4 +87,42 @@ test.each([
 ])('a sort key that nothing can be added to ends the query: RANGE %s over %s', async (offset, input) => {
   const query = `select count(*) over (order by x range between ${offset} preceding and current row) as n`;
   await expect(runQuery(query, input)).rejects.toMatchObject({ code: 'window-key' });
+});
+
+describe('the first rows of partitions', () => {
+  const seed = seedOf(11);
+  const random = randomOf(seed);
+  const values: readonly (() => string)[] = [
+    () => String(random.below(9)),
+    () => `${random.below(20) - 10}.5`,
+    () => random.pick(['null', '-0.', '0.', 'NaN', '-Inf', '+Inf', '9223372036854775807', '9223372036854775806']),
+    () => random.pick(['"a"', '"b"', 'null::(int64|null)', `${random.below(9)}::(int64|null)`]),
+    () => `2024-01-0${1 + random.below(9)}T00:00:00Z`,
+  ];
+  const keys = ['"x"', '"y"', '1', '1.', 'null', '0.', '-0.'];
+  test.each(Array.from({ length: 60 }, (_, i) => i))(
+    `are the same as without the rule (seed ${seed}, %i)`,
+    async (i) => {
+      const kinds = Array.from({ length: 1 + random.below(2) }, () => random.pick(values));
+      const extra = random.below(4) === 0 ? ',n:1' : '';
+      const input = Array.from(
+        { length: 120 },
+        (_, id) => `{id:${id},k:${random.pick(keys)},v:${random.pick(kinds)()}${id % 7 === 0 ? extra : ''}}`,
+      ).join(' ');
+      const call = random.pick(['row_number()', 'rank()']);
+      const order = `v ${random.pick(['', 'desc'])} ${random.pick(['', 'nulls first', 'nulls last'])}`;
+      const over = `over (${random.pick(['', 'partition by k '])}order by ${order}${random.pick([', id', ', id desc'])})`;
+      const where = random.pick(['n <= 2', 'n = 1', 'n < 4 and id > 20', '3 >= n']);
+      const query =
+        i % 2 === 0
+          ? `select * from (select *, ${call} ${over} as n from input) t where ${where} order by id`
+          : `select id, ${call} ${over} as n from input qualify ${where} order by id`;
+      const answers = await Promise.all(
+        [{}, { batchRows: 5 }, { rulesOff: ['window-leaders'] as const }].map((options) =>
+          runQuery(query, input, options).catch(String),
+        ),
+      );
+      expect([query, ...answers]).toEqual([query, answers[2], answers[2], answers[2]]);
+    },
+  );
 });
