@@ -124,7 +124,7 @@ const at = (v: Json, { steps }: Path): readonly Json[] => {
   for (const step of steps) {
     if (step === each) found = found.flatMap(partsOf);
     else if (found.length === 1) {
-      const next = stepped(found[0]!, step);
+      const next = stepped(found[0], step);
       if (next === undefined) return [];
       found = [next];
     } else found = found.map((x) => stepped(x, step)).filter((x) => x !== undefined);

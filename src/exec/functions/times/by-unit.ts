@@ -20,7 +20,7 @@ export const unitsOf = (seconds: Float64Array, size: number): Units | undefined 
   let least = Infinity;
   let most = -Infinity;
   for (let i = 0; i < length; i++) {
-    const s = seconds[i]!;
+    const s = seconds[i];
     if (s < least) least = s;
     if (s > most) most = s;
   }
@@ -32,13 +32,13 @@ export const unitsOf = (seconds: Float64Array, size: number): Units | undefined 
   const firsts = new Uint32Array(Math.floor(length / 2));
   let count = 0;
   for (let i = 0; i < length; i++) {
-    const place = Math.floor(seconds[i]! / size) - from;
+    const place = Math.floor(seconds[i] / size) - from;
     if (places[place] === 0) {
       if (count === firsts.length) return undefined;
       firsts[count] = i;
       places[place] = ++count;
     }
-    codes[i] = places[place]! - 1;
+    codes[i] = places[place] - 1;
   }
   return { codes, firsts: firsts.subarray(0, count) };
 };
@@ -88,7 +88,7 @@ export const cutTimes = (times: Vector, nanos: number | undefined, origin = 0): 
   if (flat?.form !== 'number' || flat.type !== types.time) return undefined;
   const { seconds } = splitSeconds(flat);
   const size = nanos / nanosOfSecond;
-  for (let i = 0; i < seconds.length; i++) seconds[i] = Math.floor((seconds[i]! - origin) / size) * size + origin;
+  for (let i = 0; i < seconds.length; i++) seconds[i] = Math.floor((seconds[i] - origin) / size) * size + origin;
   return seconds.some((s) => s < firstSecond)
     ? undefined
     : numbers(types.time, joinSeconds(seconds, new Uint32Array(flat.length)));

@@ -135,16 +135,16 @@ const differences = (unit: Unit | undefined, from: Vector, to: Vector, length: n
   const { nanos, betweenDays } = unit;
   if (betweenDays)
     for (let i = 0; i < length; i++)
-      out[i] = betweenDays(Math.floor(a!.seconds[i]! / secondsOfDay), Math.floor(b!.seconds[i]! / secondsOfDay));
+      out[i] = betweenDays(Math.floor(a!.seconds[i] / secondsOfDay), Math.floor(b!.seconds[i] / secondsOfDay));
   else if (nanos! >= nanosOfSecond) {
     const size = nanos! / nanosOfSecond;
-    for (let i = 0; i < length; i++) out[i] = Math.floor(b!.seconds[i]! / size) - Math.floor(a!.seconds[i]! / size);
+    for (let i = 0; i < length; i++) out[i] = Math.floor(b!.seconds[i] / size) - Math.floor(a!.seconds[i] / size);
   } else {
     const ofSecond = nanosOfSecond / nanos!;
     for (let i = 0; i < length; i++)
       out[i] =
-        (b!.seconds[i]! - a!.seconds[i]!) * ofSecond +
-        (Math.floor(b!.nanos[i]! / nanos!) - Math.floor(a!.nanos[i]! / nanos!));
+        (b!.seconds[i] - a!.seconds[i]) * ofSecond +
+        (Math.floor(b!.nanos[i] / nanos!) - Math.floor(a!.nanos[i] / nanos!));
     if (out.some((n) => Math.abs(n) >= exactMax)) return undefined;
   }
   return numbers(types.int64, out);

@@ -170,7 +170,7 @@ export const partOfTimes = (name: string, times: Vector): Vector | undefined => 
   else if (ofDay.has(called!)) partOfDays(part, split.seconds, out);
   else
     for (let i = 0; i < out.length; i++)
-      out[i] = part.number({ ...momentOf(split.seconds[i]!, split.nanos[i]!), epoch: secondsWithFraction(split, i) });
+      out[i] = part.number({ ...momentOf(split.seconds[i], split.nanos[i]), epoch: secondsWithFraction(split, i) });
   return numbers(part.type, out);
 };
 type OfClocks = (times: SplitSeconds, out: Float64Array) => void;
@@ -182,7 +182,7 @@ const clockOf =
   (size: number, count: number): OfClocks =>
   ({ seconds }, out) => {
     for (let i = 0; i < out.length; i++) {
-      const s = seconds[i]!;
+      const s = seconds[i];
       const number = ((s - Math.floor(s / secondsOfDay) * secondsOfDay) / size) | 0;
       out[i] = number % count;
     }
@@ -193,12 +193,12 @@ const fractionOf =
   ({ seconds, nanos }, out) => {
     const size = 1e9 / ofSecond;
     for (let i = 0; i < out.length; i++) {
-      const s = seconds[i]!;
-      out[i] = (s - Math.floor(s / 60) * 60) * ofSecond + Math.floor(nanos[i]! / size);
+      const s = seconds[i];
+      out[i] = (s - Math.floor(s / 60) * 60) * ofSecond + Math.floor(nanos[i] / size);
     }
   };
 const secondsWithFraction = ({ seconds, nanos }: SplitSeconds, i: number): number =>
-  seconds[i]! + Math.floor(nanos[i]! / 1e3) / 1e6;
+  seconds[i] + Math.floor(nanos[i] / 1e3) / 1e6;
 const epochOf: OfClocks = (times, out) => {
   for (let i = 0; i < out.length; i++) out[i] = secondsWithFraction(times, i);
 };
@@ -243,7 +243,7 @@ const partOfDays = (part: Part, seconds: Float64Array, out: Float64Array): void 
     keptDays.set(part, (kept = { days: new Int32Array(daysKept).fill(noDay), numbers: new Float64Array(daysKept) }));
   const { days, numbers: known } = kept;
   for (let i = 0; i < out.length; i++) {
-    const day = Math.floor(seconds[i]! / secondsOfDay);
+    const day = Math.floor(seconds[i] / secondsOfDay);
     const at = day & (daysKept - 1);
     if (days[at] !== day) {
       days[at] = day;

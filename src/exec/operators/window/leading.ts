@@ -98,11 +98,11 @@ class Best {
     const rows = new Uint32Array(length);
     let n = 0;
     for (let i = 0; i < length; i++) {
-      const x = values[i]! * sign;
-      const at = groups[i]! * count;
-      if (x < numbers[at]!) continue;
+      const x = values[i] * sign;
+      const at = groups[i] * count;
+      if (x < numbers[at]) continue;
       rows[n++] = i;
-      if (x > numbers[at]!) enter(numbers, at, at + count, x);
+      if (x > numbers[at]) enter(numbers, at, at + count, x);
     }
     return n === length ? undefined : rows.subarray(0, n);
   }
@@ -117,7 +117,7 @@ class Best {
 /** Takes a number in among those in order, in place of the first, which is less. */
 const enter = (numbers: Float64Array, start: number, end: number, x: number): void => {
   let at = start;
-  for (; at + 1 < end && numbers[at + 1]! < x; at++) numbers[at] = numbers[at + 1]!;
+  for (; at + 1 < end && numbers[at + 1] < x; at++) numbers[at] = numbers[at + 1];
   numbers[at] = x;
 };
 
@@ -131,6 +131,6 @@ const numbersOf = (column: Vector): Float64Array | undefined => {
   if (!areComparable(parts)) return undefined;
   const floats = parts.map((part) => (part.form === 'number' ? floatsOf(part.values) : undefined));
   const out = new Float64Array(v.length);
-  for (let i = 0; i < out.length; i++) out[i] = floats[v.tags[i]!]?.[v.slots[i]!] ?? Number.NaN;
+  for (let i = 0; i < out.length; i++) out[i] = floats[v.tags[i]]?.[v.slots[i]] ?? Number.NaN;
   return out;
 };
