@@ -35,6 +35,8 @@ export type Hold = (bytes: number) => void;
 export class RowWindows {
   private readonly options: RowWindowOptions;
   private rows: number;
+  /** So many had no room in windows of that size. They are not tried again: each trial reads all pages once more. */
+  private tooMany: { readonly rows: number; readonly size: RowWindows['size'] } | undefined;
   private held = 0;
   private size: keyof typeof windowPart = 'usual';
   constructor(options: RowWindowOptions) {
@@ -65,6 +67,7 @@ export class RowWindows {
         return window;
       } catch (problem) {
         if (!(problem instanceof LakeError && problem.code === 'format-memory') || rows === 1) throw problem;
+        this.tooMany = { rows, size: this.size };
         this.rows = Math.ceil(rows / 2);
         again();
       } finally {
@@ -105,9 +108,12 @@ export class RowWindows {
     return Math.min(windowBytesMax[this.size], partOf(this.options.memory, windowPart[this.size]));
   }
 
+  private hadNoRoom(rows: number): boolean {
+    return this.tooMany?.size === this.size && rows >= this.tooMany.rows;
+  }
   /** Larger windows, up to those of a batch; beyond that if they are worth while. */
   private grow(rows: number, isShort: boolean): void {
-    if (rows < this.rows || this.held * 2 > this.limit) return;
+    if (rows < this.rows || this.held * 2 > this.limit || this.hadNoRoom(rows * 2)) return;
     if (rows < this.options.batchRows) this.rows = Math.min(rows * 2, this.options.batchRows);
     else if (isShort) this.rows = rows * 2;
   }

@@ -68,6 +68,8 @@ export class ColumnChunk {
   private at: Mark;
   private page: HeldPage | undefined;
   private dictionaryPage: { readonly header: PageHeader; readonly at: number } | undefined;
+  /** How a dictionary that was put away is read; absent: it could not be, and is decoded again. */
+  private parked: { readonly dictionary: (() => Vector) | undefined } | undefined;
   private dictionary: { readonly values: Vector; readonly bytes: number } | undefined;
 
   constructor(file: Spool, meta: ColumnMetaData, { leaf, name, memory, lost }: Omit<PageContext, 'codec'>) {
@@ -122,7 +124,12 @@ export class ColumnChunk {
     this.dropPage();
     this.dropDictionary();
   }
-  dropDictionary(): void {
+  /** Puts the dictionary into a scratch file, if it can be; it is let go. */
+  parkDictionary(pages: ParkedPages): void {
+    if (this.dictionary) this.parked ??= { dictionary: pages.putVector(this.dictionary.values) };
+    this.dropDictionary();
+  }
+  private dropDictionary(): void {
     this.memory.free(this.dictionary?.bytes ?? 0);
     this.dictionary = undefined;
   }
@@ -245,7 +252,7 @@ export class ColumnChunk {
   private lookUp(): Vector | undefined {
     if (!this.dictionary && this.dictionaryPage) {
       const { header, at } = this.dictionaryPage;
-      const values = readDictionary(header, this.packed(header, at), this.context);
+      const values = this.parked?.dictionary?.() ?? readDictionary(header, this.packed(header, at), this.context);
       const bytes = sizeOf(values);
       this.memory.hold(bytes, { format: 'parquet', what: `dictionary of column ${this.context.name}` });
       this.dictionary = { values, bytes };

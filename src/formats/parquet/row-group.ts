@@ -131,11 +131,14 @@ class GroupReader {
     );
     return { form: 'record', length: rows, fields };
   }
-  /** Lets go of so much of what a column holds that at most so many bytes of it are left. */
-  private shrink(chunk: ColumnChunk, bytesMax: number): void {
+  /**
+   * Lets go of so much of what a column holds that at most so many bytes of it are left; of its dictionary if it has
+   * more than `wholeBytesMax`.
+   */
+  private shrink(chunk: ColumnChunk, wholeBytesMax: number, bytesMax: number): void {
     if (this.parked) {
       chunk.park(this.parked);
-      if (chunk.held > bytesMax) chunk.dropDictionary();
+      if (chunk.held > wholeBytesMax) chunk.parkDictionary(this.parked);
     }
     if (chunk.held > bytesMax) chunk.drop();
   }
@@ -149,9 +152,11 @@ class GroupReader {
       for (const chunk of chunks) {
         this.pageBytes -= chunk.held;
         taken.set(chunk.leaf.index, chunk.take(rows, took));
-        if (this.pageBytes + chunk.held > pagesMax) {
+        // The other half is for what parked columns hold: a page whose levels have no room is let go as a whole.
+        const wholeMax = this.parked ? pagesMax / 2 : pagesMax;
+        if (this.pageBytes + chunk.held > wholeMax) {
           this.isShort ||= !chunk.isAtEnd;
-          this.shrink(chunk, pagesMax - this.pageBytes);
+          this.shrink(chunk, wholeMax - this.pageBytes, pagesMax - this.pageBytes);
         }
         this.pageBytes += chunk.held;
       }

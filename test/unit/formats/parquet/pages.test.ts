@@ -7,7 +7,8 @@ import type { ScratchBytes } from '../../../../src/formats/spool.ts';
 import { openReader } from '../../../../src/formats/formats.ts';
 import { parseSupValues } from '../../../../src/vectors/sup/parse.ts';
 import { supText } from '../../../../src/vectors/sup/print.ts';
-import { valueAt } from '../../../../src/vectors/vector.ts';
+import { nulls, valueAt } from '../../../../src/vectors/vector.ts';
+import { RowWindows } from '../../../../src/formats/row-windows.ts';
 import { pieces, written } from '../../../support/formats/convert.ts';
 import { type Random, randomOf, seedOf } from '../../../support/random.ts';
 
@@ -177,4 +178,52 @@ describe('runs and packed groups', () => {
       reader.next(new Uint8Array(6));
     }).toThrow(BytesFault);
   });
+});
+
+test('dictionaries that memory has no room for are put away once, and pages beside them are read on', async () => {
+  const r = randomOf(seedOf(2414));
+  const words = Array.from({ length: 600 }, (_, i) => `${i} ${r.hex(60)}`);
+  const fields = (): string =>
+    Array.from({ length: 16 }, (_, k) => `t${k}:"${r.pick(words)}",n${k}:${r.below(300)}.5`).join();
+  const values = parseSupValues(Array.from({ length: 3000 }, () => `{${fields()}}`).join('\n'));
+  const bytes = written(values, 'parquet');
+  const files: CountedScratch[] = [];
+  const memory = new ReadMemory(
+    () => bytes.length + (1 << 20),
+    () => 256 << 10,
+  );
+  const scratch = (): CountedScratch => {
+    files.push(new CountedScratch());
+    return files.at(-1)!;
+  };
+  expect(await rowsOf(bytes, 97, memory, scratch)).toEqual(values.map((v) => supText(v)));
+  const [parked] = files;
+  // A page of each of 32 columns, and the two parts of a dictionary of texts.
+  expect(parked!.puts).toBeGreaterThan(48);
+  expect(parked!.puts).toBeLessThan(32 * 4);
+});
+
+test('windows of so many rows as had no room are not tried again', () => {
+  let refused = 0;
+  const memory = new ReadMemory(
+    () => 1 << 30,
+    () => 1 << 20,
+  );
+  const windows = new RowWindows({ memory, batchRows: 4096, format: 'parquet' });
+  for (let left = 50_000; left > 0; ) {
+    const window = windows.next(left, {
+      read: (count) => {
+        // The first part leaves room for twice as many, the second does not.
+        windows.hold(count * 100, count);
+        if (count > 1000) windows.hold(1 << 26, count);
+        return nulls(count);
+      },
+      again: () => {
+        refused++;
+      },
+      isShort: true,
+    });
+    left -= window.length;
+  }
+  expect(refused).toBeLessThan(5);
 });
