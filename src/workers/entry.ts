@@ -55,7 +55,7 @@ const stops = new Int32Array(settings.stops);
 const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
-const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isBeyond(nearShare) });
+const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isNear() });
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
 const { index: thread } = settings.thread;
 /**
@@ -65,9 +65,10 @@ const { index: thread } = settings.thread;
 const cacheBytesOfAll = settings.cacheBytesMax * settings.thread.of;
 const columns = new ColumnCache(settings.cacheBytesMax, counters.of(thread), counters.room(thread, cacheBytesOfAll));
 /**
- * From this share of what the process may take on threads take care: what they make until the next look comes on top.
+ * So near to what the process may take threads take care: what they make until the next look comes on top, which is no
+ * less where the process may take little.
  */
-const nearShare = 7 / 8;
+const nearBytes = Math.max(settings.residentBytesMax / 8, 72 << 20);
 /** From this one on each keeps to its share, and who needs more is refused. */
 const tightShare = 15 / 16;
 /**
@@ -80,22 +81,23 @@ const residentEveryMs = { near: 5, far: 25 };
 const residentBytesPerMs = 8 << 20;
 let residentUntil = -Infinity;
 let residentBytes = 0;
-const isBeyond = (share: number): boolean => {
+const isBeyond = (bytes: number): boolean => {
   const now = performance.now();
   if (now >= residentUntil) {
     residentBytes = process.memoryUsage.rss();
-    const soonest = (settings.residentBytesMax * nearShare - residentBytes) / residentBytesPerMs;
+    const soonest = (settings.residentBytesMax - nearBytes - residentBytes) / residentBytesPerMs;
     residentUntil = now + Math.min(Math.max(soonest, residentEveryMs.near), residentEveryMs.far);
   }
-  return residentBytes > settings.residentBytesMax * share;
+  return residentBytes > bytes;
 };
+const isNear = (): boolean => isBeyond(settings.residentBytesMax - nearBytes);
 /** This thread, as accounts of memory see it. */
 const claim = new TurnClaim(settings.claim, thread);
 const use = {
   bytes: bytesInUse,
   collect: collectAll,
-  isTight: () => isBeyond(tightShare),
-  isNear: () => isBeyond(nearShare),
+  isTight: () => isBeyond(settings.residentBytesMax * tightShare),
+  isNear,
 };
 /** Whatever a load may sort in memory: windows of its body, of what is read and of blocks in work are there besides. */
 const loadBytesBesides = 48 << 20;
