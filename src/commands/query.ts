@@ -18,6 +18,7 @@ import { functionCatalog } from '../exec/functions/functions.ts';
 import type { ExecutionContext } from '../exec/context.ts';
 import type { ExecutionHost } from '../exec/source.ts';
 import { createWriter, formatTable } from '../formats/formats.ts';
+import type { SelectFusing } from '../formats/format.types.ts';
 import { inputFormatNamed, inputFormOf } from './format-options.ts';
 import { type CompileOptions, compile } from '../query/analyze.ts';
 import { CompileError, type QuerySource } from '../query/parse/error.ts';
@@ -135,7 +136,7 @@ const run = async (options: QueryOptions, given: CommandIo, engine: EngineSettin
       engine,
       signal,
       indexBase: indexBaseOf(options.values),
-      fuseSelect: formatTable[formatOf(options, io)].fusesSelect === true,
+      fuseSelect: formatTable[formatOf(options, io)].fusesSelect,
     });
     for (const warning of plan.warnings ?? []) io.complain(`warning: ${warning}\n`);
     for await (const { channel, batch } of execute(plan, context)) if (channel === 'main') await output.write(batch);
@@ -172,7 +173,7 @@ interface CompiledOptions {
   readonly engine: EngineSettings;
   readonly signal: AbortSignal;
   readonly indexBase: 0 | 1 | undefined;
-  readonly fuseSelect: boolean;
+  readonly fuseSelect: SelectFusing | undefined;
 }
 
 const compiled = async (
@@ -191,7 +192,11 @@ const compiled = async (
     ...(hasInput && { defaultSource: { kind: 'name', name: commandLineSource } as const }),
   };
   try {
-    return await compile(texts, environment, { ...engine, rowType: true, ending: { fuseSelect } });
+    return await compile(texts, environment, {
+      ...engine,
+      rowType: true,
+      ...(fuseSelect && { ending: { fuseSelect } }),
+    });
   } catch (problem) {
     if (problem instanceof CompileError) throw new Error(compileErrorText(texts, problem, advice), { cause: problem });
     if (problem instanceof FileMissing) throw new Error(`${problem.file}: ${problem.message}`, { cause: problem });

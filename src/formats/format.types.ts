@@ -236,6 +236,8 @@ export interface Writer {
   control?(message: ControlMessage): Iterable<Uint8Array>;
 }
 
+export type SelectFusing = 'always' | 'gathered';
+
 /** A row of the table. Without a reader the format is only written. */
 export interface Format extends FormatFacts {
   readonly name: FormatName;
@@ -245,10 +247,11 @@ export interface Format extends FormatFacts {
   /** Without rows it says all the same of what type they are. */
   readonly hasTypeAlone?: boolean;
   /**
-   * All records have one type, and nothing can be read before the last one is there: rows of SELECT, whose nulls are of
-   * their columns' types, are fused to it.
+   * All records have one type: rows of SELECT, whose nulls are of their columns' types, are fused to it. `gathered`:
+   * where none of them comes before all that they are made of has been read, so that nobody waits for them longer;
+   * `always`: in files, of which nothing can be read before the last record is there.
    */
-  readonly fusesSelect?: boolean;
+  readonly fusesSelect?: SelectFusing;
   /** Where a record cannot be read, its reader finds the next one. */
   readonly goesOn?: boolean;
   /** Has control messages between its values. */

@@ -89,6 +89,7 @@ const formats = {
   arrows: {
     ...named('arrows'),
     recordsOnly: true,
+    fusesSelect: 'gathered',
     hasTypeAlone: true,
     probe: probeArrows,
     reader: readArrows,
@@ -141,7 +142,7 @@ const formats = {
   parquet: {
     ...named('parquet'),
     recordsOnly: true,
-    fusesSelect: true,
+    fusesSelect: 'always',
     hasTypeAlone: true,
     probe: probeParquet,
     reader: readParquet,

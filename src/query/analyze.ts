@@ -51,13 +51,13 @@ export interface CompileOptions {
 /**
  * What a request asks for beside its text: so many rows, then one record type for all of them. `recordsOnly`: its
  * format holds nothing else, so the commit of a load is told as a record. `fuseSelect`: rows of SELECT have one record
- * type.
+ * type, always or where all of them are gathered before the first is given.
  */
 export interface Ending {
   readonly recordsOnly?: boolean;
   readonly limit?: number;
   readonly fuse?: boolean;
-  readonly fuseSelect?: boolean;
+  readonly fuseSelect?: 'always' | 'gathered';
 }
 
 /** Most rounds of resolving sources: each round finds at least one new source, and a query names few. */
@@ -128,7 +128,10 @@ const compileRounds = async (
   const { turn = (work) => work() } = environment;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
-    const pipeline = turn(() => ended(lowerMain(analysis, query), endingOf(query, options.ending)));
+    const pipeline = turn(() => {
+      const lowered = lowerMain(analysis, query);
+      return ended(lowered, endingOf(query, lowered, options.ending));
+    });
     const isFirstNeeded = analysis.defaultNeeded && !defaultNeeded;
     defaultNeeded = analysis.defaultNeeded;
     // A default source that was known at once is read in the next round only.
@@ -147,8 +150,12 @@ const commitRecord: PlanExpr = {
   elements: [{ kind: 'field', name: 'commit', value: { kind: 'this' } }],
 };
 const givesCommit = (op: PlanOp | undefined): boolean => op?.kind === 'load' || op?.kind === 'changeRows';
-const endingOf = ({ ops }: QueryNode, { fuseSelect = false, ...ending }: Ending = {}): Ending =>
-  fuseSelect && ops.at(-1)?.kind === 'sql-op' ? { ...ending, fuse: true } : ending;
+const endingOf = (query: QueryNode, { ops }: Pipeline, { fuseSelect, ...ending }: Ending = {}): Ending => {
+  const isFused = fuseSelect === 'always' || (fuseSelect === 'gathered' && ops.some(({ kind }) => gathering.has(kind)));
+  return isFused && query.ops.at(-1)?.kind === 'sql-op' ? { ...ending, fuse: true } : ending;
+};
+/** They give no row before they have all. */
+const gathering: ReadonlySet<PlanOp['kind']> = new Set(['aggregate', 'sort', 'top', 'window']);
 /** Rows that go out under a name are ended before they do. */
 const ended = ({ ops, ...pipeline }: Pipeline, { limit, fuse = false, recordsOnly = false }: Ending = {}): Pipeline => {
   const ending: readonly PlanOp[] = [

@@ -112,6 +112,7 @@ export const runQuery = async (
 ): Promise<QueryStats> => {
   const progress = task.counter;
   const { format, coding, channelIds = false, arrowFile = false } = request;
+  const { fusesSelect } = formatTable[format];
   const environment = lakeEnvironment(task, tools, request);
   const { plan, varies } = await tools.plans.of({
     text: request.text,
@@ -121,7 +122,7 @@ export const runQuery = async (
       ending: {
         ...request.ending,
         recordsOnly: formatTable[format].recordsOnly === true,
-        fuseSelect: formatTable[format].fusesSelect === true,
+        ...(fusesSelect && { fuseSelect: fusesSelect }),
       },
     },
     meaning: request,
