@@ -55,7 +55,7 @@ const requests: readonly (readonly [what: string, bytes: string, status: number]
   ['a method that the path has not', `PUT /query HTTP/1.1\r\n${host}${close}\r\n`, 405],
   ['a path to be cleaned', `POST //pool HTTP/1.1\r\n${host}${close}Content-Length: 0\r\n\r\n`, 301],
   ['a path that is no path', `GET /%zz HTTP/1.1\r\n${host}${close}\r\n`, 400],
-  ['the server as a whole', `OPTIONS * HTTP/1.1\r\n${host}${close}\r\n`, 404],
+  ['the server as a whole, of which nothing can be read', `GET * HTTP/1.1\r\n${host}${close}\r\n`, 404],
   ['a tunnel', `CONNECT example.com:443 HTTP/1.1\r\n${host}\r\n`, 405],
   ['what is no HTTP', 'hello?\r\n\r\n', 400],
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
