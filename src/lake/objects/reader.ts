@@ -93,8 +93,9 @@ interface DictionaryEntry {
 const noRows = new Uint32Array(0);
 const noBytes = new Uint8Array(0);
 
-/** First read of a file: most footers are shorter. */
+/** First read of a file: most footers are shorter. Of what is far away more is read than is waited for twice. */
 const tailBytes = 32 << 10;
+const farTailBytes = 64 << 10;
 /** Segments closer than this are read at once. */
 const gapBytesMax = 4096;
 
@@ -106,7 +107,7 @@ export const openObject = (source: ObjectSource, cache?: ColumnCache): MaybeProm
 const openCopy = (source: ObjectSource, cache?: ColumnCache): MaybePromise<ObjectReader> => {
   if (source.size < magic.length + trailerLength)
     throw corrupt(source.id, 'trailer', `the object is only ${source.size} bytes long`);
-  const start = Math.max(0, source.size - tailBytes) & ~7;
+  const start = Math.max(0, source.size - (source.ahead ? farTailBytes : tailBytes)) & ~7;
   return then(source.read(start, source.size - start), (tail) => {
     const length = footerLength(source, tail);
     const from = source.size - trailerLength - length;
@@ -312,10 +313,6 @@ export class ObjectReader {
   /** Whether all of it is at hand, though others of its store may be far away. Looks at the disk. */
   isHere(): boolean {
     return !this.isFar || (this.source.isHere?.() ?? false);
-  }
-  /** Stored bytes of a block. */
-  blockBytes(block: number): number {
-    return (this.blocks[block] as BlockEntry).dataLength;
   }
   /** Bytes of a block's columns, or of those that are named, once they are expanded; without dictionaries. */
   wantedBytes(block: number, projection?: Projection): number {

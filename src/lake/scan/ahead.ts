@@ -6,9 +6,11 @@ import type { ObjectReader } from '../objects/reader.ts';
 import type { BlockScanner } from './block.ts';
 import type { ScanInput } from './input.ts';
 
-/** Blocks ahead of the one that is read: few at first, since a scan may end early. */
+/** Blocks ahead of the one that is read: few at first where a scan may end early, or come to know that it needs less. */
 const blocksAheadMin = 4;
-const blocksAheadMax = 32;
+const blocksAheadMax = 128;
+/** What they take once it is expanded, beyond the few. */
+const bytesAheadMax = 32 << 20;
 
 /** Of one object at a time. */
 export class ReadAhead {
@@ -19,12 +21,17 @@ export class ReadAhead {
   private next = -1;
   private asked = 0;
   private read = 0;
-  private window = blocksAheadMin;
+  /** Of the blocks that were asked for and not read yet, and together. */
+  private sizes: number[] = [];
+  private bytes = 0;
+  private window: number;
   private isHere = false;
 
-  constructor(input: ScanInput, scanner: BlockScanner) {
+  /** `isWhole`: all blocks will be read. */
+  constructor(input: ScanInput, scanner: BlockScanner, isWhole = false) {
     this.input = input;
     this.scanner = scanner;
+    this.window = isWhole ? blocksAheadMax : blocksAheadMin;
   }
 
   /** The block is read now. */
@@ -33,15 +40,23 @@ export class ReadAhead {
     if (reader !== this.reader) {
       this.reader = reader;
       this.next = block;
-      this.asked = this.read = 0;
+      this.asked = this.read = this.bytes = 0;
+      this.sizes = [];
       this.isHere = reader.isHere();
     }
     if (this.isHere) return;
-    for (; this.next >= 0 && this.asked <= this.read + this.window; this.asked++) {
-      this.scanner.fetch(reader, this.next);
+    for (; this.next >= 0 && this.mayAsk; this.asked++) {
+      const bytes = this.scanner.fetch(reader, this.next);
+      this.sizes.push(bytes);
+      this.bytes += bytes;
       this.next = this.input.nextBlock(reader, this.next + 1);
     }
     this.read++;
+    this.bytes -= this.sizes.shift() ?? 0;
     this.window = Math.min(blocksAheadMax, this.window * 2);
+  }
+  private get mayAsk(): boolean {
+    const ahead = this.asked - this.read;
+    return ahead <= blocksAheadMin || (ahead <= this.window && this.bytes < bytesAheadMax);
   }
 }

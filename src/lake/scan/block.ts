@@ -183,16 +183,23 @@ export class BlockScanner {
     return this.told(reader, bytesRead, this.rows(reader, block, part));
   }
 
-  /** Begins to fetch what the block is looked at with first. */
-  fetch(reader: ObjectReader, block: number): void {
+  /** What the wanted columns of a block take once they are expanded. */
+  wantedBytes(reader: ObjectReader, block: number): number {
+    return reader.wantedBytes(block, this.projection);
+  }
+
+  /** Begins to fetch what the block is looked at with first; what that takes at most, once it is expanded. */
+  fetch(reader: ObjectReader, block: number): number {
     const { pruner, filter, summaries, bestKeys } = this.options;
     // Where the best rows are wanted most blocks are not read, texts are looked for in what is stored of them.
-    if (filter?.best || filter?.textOnly || (!filter && summaries)) return;
+    if (filter?.best || filter?.textOnly || (!filter && summaries)) return 0;
+    const projection = filter ? this.filterProjection : this.projection;
     for (const part of this.apart(this.live(reader.parts(block)))) {
       if (pruner && reader.fetchFilters(block, part, pruner)) continue;
       if (filter?.stored?.tests.length && !bestKeys && reader.fetchTests(block, part, filter.stored.tests)) continue;
-      reader.fetchPart(block, part, filter ? this.filterProjection : this.projection);
+      reader.fetchPart(block, part, projection);
     }
+    return reader.wantedBytes(block, projection);
   }
 
   /** All rows of the block with the wanted columns, unfiltered. */

@@ -12,8 +12,8 @@ import { type BestKeys, spanOfBlock, spanOfObject } from './best.ts';
 import { BlockScanner } from './block.ts';
 import { type ScanInput, batchBytes, blocksOf, isWhole, wholeBlockRows } from './input.ts';
 
-/** Blocks that are begun and wait, and their stored bytes. */
-const lateBlocksMax = 32;
+/** Blocks that are begun and wait, and what is wanted of them. */
+const lateBlocksMax = 128;
 const lateBytesMax = 32 << 20;
 /** The rows of a block that are on their way. */
 interface Late {
@@ -37,7 +37,8 @@ export class UnorderedScan {
     const { options, bestKeys, descending } = input;
     const cache = input.source.readers?.columns;
     this.scanner = new BlockScanner({ ...options, ...(cache && { cache }), ...(bestKeys && { bestKeys, descending }) });
-    this.ahead = new ReadAhead(input, this.scanner);
+    // Rows whose order does not matter are aggregated or sorted: all of them, but for those that cannot be the best.
+    this.ahead = new ReadAhead(input, this.scanner, !bestKeys);
   }
 
   async *rows(): AsyncGenerator<Vector> {
@@ -124,7 +125,7 @@ export class UnorderedScan {
       current.block = this.input.nextBlock(reader, block + 1);
       const found = this.scanner.parts(reader, block);
       if (found instanceof Promise || this.late.length > 0) {
-        const bytes = reader.blockBytes(block);
+        const bytes = this.scanner.wantedBytes(reader, block);
         this.lateBytes += bytes;
         this.late.push({ found: Promise.resolve(found), bytes });
         // Its failure is told when it is awaited, if ever.
