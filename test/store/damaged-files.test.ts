@@ -1,37 +1,21 @@
 /** Files of a bucket's objects on the local disk that are damaged while the service runs: what the bucket has is read. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/service/built.ts';
+import { type BucketServices, startBucketServices } from '../support/store/services.ts';
+import type { Service } from '../support/service/built.ts';
 import { randomOf } from '../support/random.ts';
 
-let store: BucketServer;
-const services: Service[] = [];
-const folders: string[] = [];
+let bucket: BucketServices;
 beforeAll(async () => {
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
-  store = await startBucketServer();
+  bucket = await startBucketServices();
 });
 afterEach(async () => {
-  for (const service of services.splice(0)) await service.stop();
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
-  store.objects.clear();
+  await bucket.end((service) => service.stop());
+  bucket.store.objects.clear();
 });
-afterAll(() => store.close());
+afterAll(() => bucket.close());
 
-const start = async (...flags: readonly string[]): Promise<Service> => {
-  const lake = mkdtempSync(join(tmpdir(), 'lake-damaged-'));
-  folders.push(lake);
-  const service = await startBuiltService({
-    lake,
-    flags: ['-workers', '1', '-store.endpoint', store.endpoint, ...flags],
-  });
-  services.push(service);
-  return service;
-};
 const ask = async ({ address }: Service, path: string, body: string): Promise<string> => {
   const headers = { accept: 'application/x-ndjson', 'content-type': 'application/json' };
   const answer = await fetch(`${address}${path}`, { method: 'POST', body, headers });
@@ -56,7 +40,7 @@ const reads = columns.map((column) => ({
 }));
 
 const startWriter = async (): Promise<Service> => {
-  const writer = await start('-store', 's3://lakes/r', '-store.ack', 'bucket');
+  const writer = await bucket.start('-store', 's3://lakes/r', '-store.ack', 'bucket');
   await ask(writer, '/pool', '{"name":"p","layout":{"order":"asc","keys":[["k"]]}}');
   await ask(writer, '/pool/p/branch/main', rows.map((row) => JSON.stringify(row)).join('\n'));
   expect(await ask(writer, '/query', reads[0]!.query)).toBe(reads[0]!.wanted);
@@ -93,7 +77,7 @@ describe('a data object', () => {
     const writer = await startWriter();
     await ask(writer, '/pool/p/branch/main', rows.map((row) => JSON.stringify({ ...row, k: row.k + 0.5 })).join('\n'));
     for (const path of filesOf(writer, 'objects')) flip(path);
-    const ids = [...store.objects.keys()]
+    const ids = [...bucket.store.objects.keys()]
       .filter((key) => key.includes('/objects/'))
       .map((key) => `"0x${key.slice(-40)}"`);
     const compacted = await ask(writer, '/pool/p/branch/main/compact', `{"object_ids":[${ids.join()}]}`);
@@ -104,12 +88,12 @@ describe('a data object', () => {
 
   test('that the bucket does not have otherwise is named', async () => {
     const writer = await startWriter();
-    const [key, stored] = [...store.objects].find(([name]) => name.includes('/objects/'))!;
+    const [key, stored] = [...bucket.store.objects].find(([name]) => name.includes('/objects/'))!;
     for (const path of filesOf(writer, 'objects')) flip(path);
-    store.objects.delete(key);
+    bucket.store.objects.delete(key);
     expect(await ask(writer, '/query', reads[1]!.query)).toMatch(/"error":"object [0-9a-f]{40}: .*does not fit"/);
     expect(filesOf(writer, 'objects')).toHaveLength(1);
-    store.objects.set(key, stored);
+    bucket.store.objects.set(key, stored);
     expect(await ask(writer, '/query', reads[1]!.query)).toBe(reads[1]!.wanted);
   });
 });
@@ -117,7 +101,7 @@ describe('a data object', () => {
 describe('ranges', () => {
   test('that were whole when they were first read are fetched again', async () => {
     await startWriter();
-    const replica = await start('-follow', 's3://lakes/r', '-memory', '64MiB');
+    const replica = await bucket.start('-follow', 's3://lakes/r', '-memory', '64MiB');
     for (const { query, wanted } of reads.slice(0, 2)) expect(await ask(replica, '/query', query)).toBe(wanted);
     for (const path of filesOf(replica, 'ranges')) flip(path);
     for (const { query, wanted } of reads) expect(await ask(replica, '/query', query)).toBe(wanted);
@@ -129,13 +113,13 @@ describe('ranges', () => {
 
   test('that the bucket answered wrongly are asked for again, within bounds', async () => {
     await startWriter();
-    const [key, stored] = [...store.objects].find(([name]) => name.includes('/objects/'))!;
+    const [key, stored] = [...bucket.store.objects].find(([name]) => name.includes('/objects/'))!;
     const bytes = Buffer.from(stored.bytes);
     for (let i = 500; i < bytes.length - 40_000; i += 1000) bytes[i]! ^= 1;
-    store.objects.set(key, { ...stored, bytes });
-    const replica = await start('-follow', 's3://lakes/r');
+    bucket.store.objects.set(key, { ...stored, bytes });
+    const replica = await bucket.start('-follow', 's3://lakes/r');
     expect(await ask(replica, '/query', reads[0]!.query)).toMatch(/"error":"object [0-9a-f]{40}: .*does not fit"/);
-    store.objects.set(key, stored);
+    bucket.store.objects.set(key, stored);
     for (const { query, wanted } of reads) expect(await ask(replica, '/query', query)).toBe(wanted);
   });
 });

@@ -1,12 +1,12 @@
 /** Ranges of a bucket's objects on the local disk: each byte comes once, only those that are asked for, always sound. */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RangeCache, rangesOf } from '../../src/lake/objects/ranges.ts';
 import { openObject, projectionOf, sourceOfBytes } from '../../src/lake/objects/reader.ts';
-import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/service/built.ts';
+import type { BucketServer } from '../support/store/bucket-server.ts';
+import { type BucketServices, startBucketServices } from '../support/store/services.ts';
+import type { Service } from '../support/service/built.ts';
 import { randomOf, seedOf } from '../support/random.ts';
 import { temporaryDirectory } from '../unit/lake/support.ts';
 
@@ -99,29 +99,13 @@ test('any reads by two threads, with files that go and are damaged, give the byt
   }
 });
 
+let bucket: BucketServices;
 let store: BucketServer;
-const folders: string[] = [];
-const services: Service[] = [];
 beforeAll(async () => {
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
-  store = await startBucketServer();
+  bucket = await startBucketServices();
+  ({ store } = bucket);
 });
-afterAll(async () => {
-  for (const service of services) await service.end('SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  await store.close();
-});
-const start = async (flags: readonly string[]): Promise<Service> => {
-  const lake = mkdtempSync(join(tmpdir(), 'lake-ranges-'));
-  folders.push(lake);
-  const service = await startBuiltService({
-    lake,
-    flags: ['-workers', '1', '-store.endpoint', store.endpoint, ...flags],
-  });
-  services.push(service);
-  return service;
-};
+afterAll(() => bucket.close());
 const ask = async ({ address }: Service, path: string, body: string, type = 'application/json'): Promise<string> => {
   const headers = { accept: 'application/x-ndjson', 'content-type': type };
   const answer = await fetch(`${address}${path}`, { method: 'POST', body, headers });
@@ -131,7 +115,7 @@ const ask = async ({ address }: Service, path: string, body: string, type = 'app
 };
 
 test('a cold query fetches the columns and blocks that it needs, side by side, and a warm one nothing', async () => {
-  const writer = await start(['-store', 's3://lakes/r', '-store.ack', 'bucket']);
+  const writer = await bucket.start('-store', 's3://lakes/r', '-store.ack', 'bucket');
   await ask(writer, '/pool', '{"name":"p","layout":{"order":"asc","keys":[["k"]]}}');
   const random = randomOf(7);
   const rows = Array.from({ length: 140_000 }, (_, k) =>
@@ -155,7 +139,7 @@ test('a cold query fetches the columns and blocks that it needs, side by side, a
   const headRounds = 1;
   const fetched = (): number => store.ranges.reduce((sum, range) => sum + range.bytes, 0);
 
-  const replica = await start(['-follow', 's3://lakes/r', '-cache.max', '100MB']);
+  const replica = await bucket.start('-follow', 's3://lakes/r', '-cache.max', '100MB');
   const queries: readonly [string, readonly string[], number][] = [
     ['from p | sum(len(b))', ['b'], 0],
     ['from p | where k >= 120000 | sum(len(c))', ['k', 'c'], 120_000],
@@ -184,7 +168,7 @@ test('a cold query fetches the columns and blocks that it needs, side by side, a
   // What a folder lost while the service runs comes again.
   const query = 'from p | count(), sum(len(b))';
   const text = await ask(replica, '/query', JSON.stringify({ query }));
-  rmSync(join(folders[1]!, 'ranges'), { recursive: true });
+  rmSync(join(replica.lake, 'ranges'), { recursive: true });
   for (const more of ['from p | sum(a+1)', 'from p | where b > "8" | count()'])
     expect(await ask(replica, '/query', JSON.stringify({ query: more }))).toBe(
       await ask(writer, '/query', JSON.stringify({ query: more })),

@@ -1,45 +1,24 @@
 /** A writer and its replica, as users start them: a write is read at the other service, and only there not written. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { connect } from '../../src/client/client.ts';
-import { type BucketServer, startBucketServer } from '../support/store/bucket-server.ts';
-import { type Service, startBuiltService } from '../support/service/built.ts';
+import { type BucketServices, startBucketServices } from '../support/store/services.ts';
+import type { Service } from '../support/service/built.ts';
 import { runProgram } from '../support/service/lake-command.ts';
 
-let store: BucketServer;
-const folders: string[] = [];
-const services: Service[] = [];
-const start = async (flags: readonly string[]): Promise<Service> => {
-  const lake = mkdtempSync(join(tmpdir(), 'lake-replica-'));
-  folders.push(lake);
-  const service = await startBuiltService({
-    lake,
-    flags: ['-workers', '1', '-store.endpoint', store.endpoint, ...flags],
-  });
-  services.push(service);
-  return service;
-};
+let bucket: BucketServices;
 let writer: Service;
 let replica: Service;
 beforeAll(async () => {
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
-  store = await startBucketServer();
-  writer = await start(['-store', 's3://lakes/a']);
+  bucket = await startBucketServices();
+  writer = await bucket.start('-store', 's3://lakes/a');
   const made = await ask(writer, '/pool', {
     body: '{"name":"p","layout":{"order":"asc","keys":[["k"]]},"iceberg":"lazy"}',
   });
   expect(made.status, made.text).toBe(200);
-  replica = await start(['-follow', 's3://lakes/a', '-follow.url', writer.address, '-after.wait', '30s']);
+  replica = await bucket.start('-follow', 's3://lakes/a', '-follow.url', writer.address, '-after.wait', '30s');
 }, 120_000);
-afterAll(async () => {
-  for (const service of services) await service.end('SIGKILL');
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  await store.close();
-});
+afterAll(() => bucket.close());
 
 interface Asked {
   readonly body?: string;
@@ -117,7 +96,7 @@ test('an event that does not come is a 504, a number that is none a 400', async 
   expect((await ask(replica, '/pool/p/stats', { headers: { 'lake-after': 'x' } })).text).toContain(
     'invalid Lake-After x: expected the number of an event',
   );
-  const short = await start(['-follow', 's3://lakes/a', '-after.wait', '50ms']);
+  const short = await bucket.start('-follow', 's3://lakes/a', '-after.wait', '50ms');
   const { status, text, event } = await ask(short, '/pool/p/stats', { headers: { 'lake-after': '999999' } });
   expect([status, text]).toEqual([
     504,
