@@ -13,7 +13,10 @@ import type { FastifyRequest } from 'fastify';
 import { firstInvalid } from '../vectors/texts/codec.ts';
 import type { RouteConfig } from './route-config.ts';
 
-/** What to do with a request target: route `url`, send the client to `location`, ask the server as a whole (`*`), or refuse it. */
+/**
+ * What to do with a request target: route `url`, send the client to `location`, ask the server as a whole (`*`), or
+ * refuse it.
+ */
 type Target =
   | { readonly kind: 'route'; readonly url: string }
   | { readonly kind: 'moved'; readonly location: string }

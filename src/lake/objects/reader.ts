@@ -399,8 +399,9 @@ export class ObjectReader {
     return then(ready, () =>
       ofSoundCopy(this.source, () =>
         then(dataLength === 0 ? noBytes : this.source.read(offset, dataLength), (bytes) => {
-          if (this.source.distrust) this.checkAll(column, bytes, place);
-          return this.storedBlock(column, bytes, place);
+          const { distrust } = this.source;
+          if (distrust) this.checkAll(column, bytes, place);
+          return this.storedBlock(column, bytes, { place, isChecked: distrust !== undefined });
         }),
       ),
     );
@@ -410,17 +411,21 @@ export class ObjectReader {
     for (const s of segmentsOf(column))
       if (s.length > 0) this.checkSegment(bytes.subarray(s.offset, s.offset + s.length), s, place);
   }
-  private storedBlock(column: Column, bytes: Uint8Array, place: string): StoredBlock {
-    const rawOf = (s: Segment): Uint8Array => bytes.subarray(s.offset, s.offset + s.length);
+  private storedBlock(
+    column: Column,
+    bytes: Uint8Array,
+    { place, isChecked }: { readonly place: string; readonly isChecked: boolean },
+  ): StoredBlock {
+    const rawOf = (s: Segment): Uint8Array => {
+      const raw = bytes.subarray(s.offset, s.offset + s.length);
+      if (s.length > 0 && !isChecked) this.checkSegment(raw, s, place);
+      return raw;
+    };
     return {
       column,
-      stored: (s) => {
-        const raw = rawOf(s);
-        if (s.length > 0) this.checkSegment(raw, s, place);
-        return raw;
-      },
+      stored: rawOf,
       source: {
-        bytes: (s) => (s.length === 0 ? noBytes : this.checked(rawOf(s), s, place)),
+        bytes: (s) => (s.length === 0 ? noBytes : this.expandedOf(rawOf(s), s, place)),
         dictionary: (n) => this.dictionaries[n]!,
         decoded: (_, make) => make(),
         isKnown: () => false,
@@ -762,7 +767,9 @@ export class ObjectReader {
   }
   private checked(bytes: Uint8Array, segment: Segment, place: string): Uint8Array {
     this.checkSegment(bytes, segment, place);
-    const { expansion } = segment;
+    return this.expandedOf(bytes, segment, place);
+  }
+  private expandedOf(bytes: Uint8Array, { expansion }: Segment, place: string): Uint8Array {
     return expansion ? this.decode(place, () => expanded(bytes, expansion)) : bytes;
   }
 

@@ -11,6 +11,7 @@ import { levelsMax } from '../../../vectors/type-limits.ts';
 import { type Value, intValue, nullValue, stringValue, stringData } from '../../../vectors/value.ts';
 import { type Json, isJsonArray, isJsonObject, jsonOf, jsonText, parseJson } from '../../expressions/json-text.ts';
 import { itemsOf, listOf } from '../lists/lists.ts';
+import { remembered } from '../remembered.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 import { textParts } from './strings.ts';
@@ -47,20 +48,8 @@ interface Path {
   readonly isMany: boolean;
 }
 const stepSyntax = /\.(?:"((?:[^"\\]|\\.)*)"|(\*)|([^.["]+))|\[(?:(\*)|(-?\d+)|#(?:-(\d+))?)\]/gy;
-const known = new Map<string, Path | Refusal>();
-const knownMax = 200;
-const knownLengthMax = 1000;
 /** A path goes no deeper than values do. */
 const tooDeep = new Refusal(`path too deep (limit ${levelsMax} steps)`, 1);
-export const pathOf = (text: string): Path | Refusal => {
-  if (text.length > knownLengthMax) return readPath(text);
-  let path = known.get(text);
-  if (!path) {
-    if (known.size >= knownMax) known.clear();
-    known.set(text, (path = readPath(text)));
-  }
-  return path;
-};
 /** The names that steps begin with. */
 const namesOf = (steps: readonly Step[]): readonly string[] => {
   const names: string[] = [];
@@ -70,14 +59,14 @@ const namesOf = (steps: readonly Step[]): readonly string[] => {
   }
   return names;
 };
-const readPath = (text: string): Path | Refusal => {
+export const pathOf = remembered((text): Path | Refusal => {
   const steps: Step[] = [];
   for (const step of stepsOf(text)) {
     if (step === undefined) return noPath;
     if (steps.push(step) > levelsMax) return tooDeep;
   }
   return { steps, names: namesOf(steps), isMany: steps.includes(each) };
-};
+});
 /** The steps of a path one after the other; undefined, at the end, for what is none. */
 function* stepsOf(text: string): Generator<Step | undefined> {
   if (text.startsWith('/')) {

@@ -6,23 +6,9 @@ import { RE2JS } from 're2js';
 import { compileRegexp, patternMax, tooLarge } from '../../expressions/regexp.ts';
 import { changedInRuns } from './code-points.ts';
 import { compiled } from './matches.ts';
+import { remembered } from '../remembered.ts';
 import { rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
-
-const remembered = <T>(make: (key: string) => T): ((key: string) => T) => {
-  const known = new Map<string, T>();
-  return (key) => {
-    let found = known.get(key);
-    if (found === undefined) {
-      if (known.size >= rememberedMax) known.clear();
-      known.set(key, (found = make(key)));
-    }
-    return found;
-  };
-};
-/** Patterns of data must not fill the memory. */
-const rememberedMax = 500;
-const rememberedLengthMax = 1000;
 
 /**
  * The expression of a LIKE pattern; what stands behind the escape character counts as it is. Undefined if nothing does.
@@ -42,17 +28,15 @@ const likeExpression = (pattern: string, escape: string): string | undefined => 
 };
 const likeOf = (pattern: string, escape: string, flags: string): RE2JS | Refusal => {
   if (pattern.length > patternMax) return new Refusal(tooLarge(pattern.length), 1);
-  const key = JSON.stringify([flags, escape, pattern]);
-  return pattern.length > rememberedLengthMax ? likeOfKey(key) : rememberedLike(key);
+  return likeOfKey(JSON.stringify([flags, escape, pattern]));
 };
-const likeOfKey = (key: string): RE2JS | Refusal => {
+const likeOfKey = remembered((key): RE2JS | Refusal => {
   const [flags, escape, pattern] = JSON.parse(key) as [string, string, string];
   const text = likeExpression(pattern, escape);
   if (text === undefined) return new Refusal('nothing after the escape character', 1);
   const re = compileRegexp(`(?s${flags})^(?:${text})$`);
   return typeof re === 'string' ? new Refusal(re, 1) : re;
-};
-const rememberedLike = remembered(likeOfKey);
+});
 const likeRow = (name: string, flags: string) =>
   byRow(name, ['string', 'string', 'string'], 'bool', (s, pattern, escape = '') => {
     if (escape.length > 2 || [...escape].length > 1) return new Refusal('escape must be one character or empty', 2);

@@ -1,6 +1,7 @@
 /**
- * Times cut down to units of a fixed length, and functions whose result is the same for all times of a unit (a day, an hour): a kernel runs once for each unit that a
- * batch has, and rows get a dictionary of that. Names of months of 1,000,000 times take 0.08 of the time.
+ * Times cut down to units of a fixed length, and functions whose result is the same for all times of a unit (a day, an
+ * hour): a kernel runs once for each unit that a batch has, and rows get a dictionary of that. Names of months of
+ * 1,000,000 times take 0.08 of the time.
  */
 import { types } from '../../../vectors/type.ts';
 import { type Vector, flatten, gather, numbers } from '../../../vectors/vector.ts';

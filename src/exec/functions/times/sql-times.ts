@@ -11,6 +11,7 @@ import { isoDay, isoWeek, momentAt, type FullMoment } from './date-parts.ts';
 import { itemsOf } from '../lists/lists.ts';
 import { areSpans } from '../../expressions/sql/span-arithmetic.ts';
 import { movedBy } from '../../expressions/sql/spans.ts';
+import { remembered } from '../remembered.ts';
 import { byKernel, isText, rowsOf, texts, type FunctionRow, type Kernel } from '../row.ts';
 import { byUnit, cutTimes, secondsOfDay } from './by-unit.ts';
 import { monthNames, weekdays } from './strftime.ts';
@@ -310,20 +311,10 @@ interface Format {
   readonly pattern: RegExp;
   readonly takes: readonly ((p: Parts, text: string) => void)[];
 }
-const known = new Map<string, Format | Refusal>();
-const knownMax = 200;
-const formatOf = (format: string): Format | Refusal => {
-  let found = known.get(format);
-  if (found === undefined) {
-    if (known.size >= knownMax) known.clear();
-    known.set(format, (found = compiledFormat(format)));
-  }
-  return found;
-};
 const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/\s+/g, '\\s+');
 /** Longer ones are beyond what expressions of the engine can hold, or can be tried in a short time. */
 const formatMax = 200;
-const compiledFormat = (format: string): Format | Refusal => {
+const formatOf = remembered((format): Format | Refusal => {
   if (format.length > formatMax) return new Refusal(`a format of at most ${formatMax} characters required`, 1);
   const takes: Format['takes'][number][] = [];
   const text = expanded(format);
@@ -342,7 +333,7 @@ const compiledFormat = (format: string): Format | Refusal => {
     }
   }
   return { pattern: new RegExp(`${pattern}${literal(text.slice(done))}\\s*$`, 'iu'), takes };
-};
+});
 
 const outside = (n: number | undefined, low: number, high: number): boolean => n !== undefined && (n < low || n > high);
 const isDated = ({ month, day }: Parts): boolean => month !== undefined || day !== undefined;

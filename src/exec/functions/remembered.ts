@@ -1,0 +1,18 @@
+/** What is made of texts of data, such as patterns, paths and formats, so that it is made once for many rows. */
+
+/** Texts of data must not fill the memory: so many are remembered, of so many characters each at most. */
+const textsMax = 500;
+const lengthMax = 1000;
+
+export const remembered = <T extends object>(make: (text: string) => T): ((text: string) => T) => {
+  const known = new Map<string, T>();
+  return (text) => {
+    if (text.length > lengthMax) return make(text);
+    let found = known.get(text);
+    if (found === undefined) {
+      if (known.size >= textsMax) known.clear();
+      known.set(text, (found = make(text)));
+    }
+    return found;
+  };
+};
