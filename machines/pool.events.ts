@@ -95,7 +95,7 @@ export interface RecordChange {
 export type ProtectedVerb = 'load' | 'delete' | 'merge' | 'reset';
 /** Who may do it still: administrators of the pool, or nobody. What is not there is for whoever may write. */
 export type Protection = { readonly [V in ProtectedVerb]?: 'admin' | 'nobody' };
-/** The kinds of jobs; the host has work for each (src/lake/pool/jobs.ts). */
+/** The kinds of jobs; the host has work for each (src/lake/jobs/kinds.ts). */
 export type PoolJobKind = PoolTask['kind'];
 
 /**

@@ -11,7 +11,7 @@ import type { LakeTask, PoolSettings } from '../../machines/lake.events.ts';
 import type { lakeMachine } from '../../machines/lake.machine.ts';
 import type { poolMachine } from '../../machines/pool.machine.ts';
 import type { transactionMachine } from '../../machines/transaction.machine.ts';
-import type { ChangeEvent, PartTask, Protection } from '../../machines/pool.events.ts';
+import type { ChangeEvent, PartTask, PoolTask, Protection } from '../../machines/pool.events.ts';
 
 /** 40 lower-case hexadecimal digits. */
 export type Id = string;
@@ -455,6 +455,17 @@ export interface MetaPage {
 }
 
 /**
+ * `commit`: the commit that the job made; `commits`: all of them, of a transaction; `objects`: the objects that a vacuum
+ * removed; `events`: what listeners are to hear of it.
+ */
+export interface JobResult {
+  readonly commit?: Id;
+  readonly commits?: readonly Id[];
+  readonly objects?: readonly Id[];
+  readonly events?: readonly LakeEvent[];
+}
+
+/**
  * Promise face of one pool. Writes wait for their turn in the pool's actor and settle once they are durable. All throw
  * LakeError.
  */
@@ -549,6 +560,11 @@ export interface Pool {
     revision: string,
     options: { readonly dryRun: boolean; readonly only?: ReadonlySet<Id> } & TipTerms,
   ): Promise<readonly Id[]>;
+  /**
+   * Does a job of any kind that needs nothing prepared; what a kind asks for stands with it (`lake/jobs`). Ids of commits
+   * are plain.
+   */
+  do(task: PoolTask, note?: CommitNote): Promise<JobResult>;
   stats(): Promise<PoolStats>;
   /** The commits of all branches and tags, or those before and with `from`, the newest first. */
   graph(options: { readonly from?: readonly Id[]; readonly limit: number }): Promise<GraphPage>;

@@ -31,6 +31,7 @@ export const lakeStepWords = [
   'revert',
   'pick',
   'transaction',
+  'job',
   'vacuum',
   'query',
   'open',

@@ -1,4 +1,5 @@
 /** What the words of a scenario of a whole lake do (lake-scenario.ts tells of them). */
+import type { PoolTask } from '../../../machines/pool.events.ts';
 import { LakeError } from '../../errors.ts';
 import { base62 } from '../../lake/ksuid.ts';
 import type {
@@ -37,6 +38,12 @@ const objectsOf = (stage: Stage, names: unknown): readonly Id[] =>
     const id = stage.commit(name);
     return stage.added.get(id) ?? [id];
   });
+
+/** A value with ids in place of the texts that name a commit: `$a`. */
+const withCommits = (stage: Stage, value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value), (_, part: unknown) =>
+    typeof part === 'string' && part.startsWith('$') ? stage.commit(part.slice(1)) : part,
+  );
 
 /** Step by `records`: rows are compared where objects do not decide it. */
 const byRecords = (stage: Stage, step: LakeStep): PrepareRecords | undefined => {
@@ -185,6 +192,11 @@ export const steps: Readonly<Record<LakeStepWord, Run>> = {
     const made = stage.lake.transact(changes).then(({ transaction }) => ({ commit: transaction }));
     await Promise.allSettled(loads.map((reply) => reply.settled(made)));
     return made;
+  },
+  job: async (stage, step) => {
+    const { pool, ...task } = withCommits(stage, step['job']) as PoolTask & { readonly pool: string };
+    const { commit, objects } = await stage.lake.pool(pool).do(task);
+    return { ...(commit !== undefined && { commit }), ...(objects && { objects: objects.length }) };
   },
   vacuum: async (stage, step) => {
     const at = text(step, 'vacuum');

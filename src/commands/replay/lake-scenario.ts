@@ -17,6 +17,7 @@
  * - `create branch: kid` `in: p` `at: a`, `delete branch: kid` `in: p`, `reset: p@kid` `to: a`, `protect: p@kid` (`from: [load, reset]`), `create tag: v1` `in: p` `at: a`, `delete tag: v1` `in: p`, `merge: kid` `into: p@main`, `revert: a` `on:
  *   p@main`
  * - `transaction: [steps]`: `load`, `delete where`, `update` and `merge` as above, one commit each, all or none
+ * - `job: {pool: p, kind: ..}`: a job of any kind that needs nothing prepared, with its own fields; `$a` is a commit
  * - `vacuum: p@main` or `vacuum: a` `in: p` (`dry: true`)
  * - `query: <text>`, `open: a` `in: p` `keep: s` (a snapshot that stays open), `read: s`, `release: s`
  * - `together: [steps]`: begun one after the other, without waiting; `close: [steps]`: the same, and then the lake is

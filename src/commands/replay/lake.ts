@@ -9,7 +9,7 @@ import type { PoolJob, PoolTask } from '../../../machines/pool.events.ts';
 import type { CsvDialect } from '../../formats/csv/dialect.ts';
 import type { FormatName } from '../../formats/formats.ts';
 import type { ContentCoding } from '../../formats/codings/encoding.ts';
-import type { Payload } from '../../lake/pool/jobs.ts';
+import type { Payload } from '../../lake/jobs/job.ts';
 import { LakeDraws } from '../../lake/draws.ts';
 import { openLake } from '../../lake/lake.ts';
 import type {

@@ -27,7 +27,7 @@ import type {
   RecordsAsked,
   RecordsPrepared,
 } from '../lake.types.ts';
-import { Overtaken } from './drafts.ts';
+import { Overtaken } from '../jobs/overtaken.ts';
 import { inLine, isWaitedFor, type Place } from './line.ts';
 import type { Prepared } from './prepared.ts';
 import type { PoolStore } from './store.ts';

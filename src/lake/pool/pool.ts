@@ -13,8 +13,10 @@ import { killPoint } from '../kill-points.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, parseId, plainId, zeroId } from '../ksuid.ts';
 import { graphCommitsMax, graphPage, listSums } from '../commits/graph.ts';
-import { Overtaken } from './drafts.ts';
-import { doJobs, type JobEnd, type JobResult, NotTried, type Payload } from './jobs.ts';
+import type { Payload } from '../jobs/job.ts';
+import { kindOf } from '../jobs/kinds.ts';
+import { Overtaken } from '../jobs/overtaken.ts';
+import { doJobs, type JobEnd, NotTried } from '../jobs/run.ts';
 import type {
   BranchRecord,
   Combination,
@@ -25,6 +27,7 @@ import type {
   GraphPage,
   Id,
   JobMarks,
+  JobResult,
   LakeEvent,
   ObjectFiles,
   ObjectMeta,
@@ -41,7 +44,6 @@ import type {
   TagRecord,
   TipTerms,
 } from '../lake.types.ts';
-import { checkNotReserved } from '../names.ts';
 import { type Prepared, prepareRewrite, type RewriteTerms } from './prepared.ts';
 import type { ObjectList } from '../objects/list.ts';
 import { inLine, isWaitedFor, type Lines, type Place } from './line.ts';
@@ -179,34 +181,26 @@ export class PoolFace implements Pool {
   }
 
   async createBranch(name: string, commit: Id): Promise<BranchRecord> {
-    if (name === '') throw new LakeError('branch-name-missing');
-    checkNotReserved('branch', name);
-    await this.submit({ kind: 'create branch', name, commit: idOfText(commit) });
+    await this.do({ kind: 'create branch', name, commit: plainId(commit) ?? commit });
     return this.store.branch(name);
   }
   async deleteBranch(name: string, terms: TipTerms = {}): Promise<void> {
-    this.store.branch(name);
-    await this.submit({ kind: 'delete branch', name, ...terms });
+    await this.do({ kind: 'delete branch', name, ...terms });
   }
   async reset(branch: string, commit: Id, terms: TipTerms = {}): Promise<Id> {
-    this.store.branch(branch);
-    const to = idOfText(commit);
-    await this.submit({ kind: 'reset', branch, commit: to, ...terms });
+    const to = plainId(commit) ?? commit;
+    await this.do({ kind: 'reset', branch, commit: to, ...terms });
     return to;
   }
   async protect(branch: string, protection: Protection, terms: TipTerms = {}): Promise<void> {
-    this.store.branch(branch);
-    await this.submit({ kind: 'protect', branch, protection, ...terms });
+    await this.do({ kind: 'protect', branch, protection, ...terms });
   }
   async createTag(name: string, commit: Id): Promise<TagRecord> {
-    if (name === '') throw new LakeError('tag-name-missing');
-    checkNotReserved('tag', name);
-    await this.submit({ kind: 'create tag', name, commit: idOfText(commit) });
+    await this.do({ kind: 'create tag', name, commit: plainId(commit) ?? commit });
     return this.store.tags.tag(name);
   }
   async deleteTag(name: string, terms: TipTerms = {}): Promise<void> {
-    this.store.tags.tag(name);
-    await this.submit({ kind: 'delete tag', name, ...terms });
+    await this.do({ kind: 'delete tag', name, ...terms });
   }
 
   async load(branch: string, objects: readonly ObjectMeta[], note: CommitNote = {}): Promise<CommitResult> {
@@ -221,7 +215,7 @@ export class PoolFace implements Pool {
     }
   }
   async deleteObjects(branch: string, ids: readonly Id[], note: CommitNote = {}): Promise<CommitResult> {
-    return this.commit({ kind: 'delete', branch, objects: ids }, { ...nothing, note });
+    return made(await this.do({ kind: 'delete', branch, objects: ids }, note));
   }
   combine(combination: Combination, note: CommitNote = {}, prepare?: PrepareRecords): Promise<CommitResult> {
     const tools: CombineTools = {
@@ -248,7 +242,7 @@ export class PoolFace implements Pool {
     ids: readonly Id[],
     note: CommitNote = {},
   ): Promise<CommitResult> {
-    return this.commit({ kind: 'vectors', branch, action, objects: ids }, { ...nothing, note });
+    return made(await this.do({ kind: 'vectors', branch, action, objects: ids }, note));
   }
 
   async deleteWhere(branch: string, prepare: PrepareRewrite, note: CommitNote = {}): Promise<CommitResult> {
@@ -480,15 +474,15 @@ export class PoolFace implements Pool {
     const files = objects.filter((object) => !object.inline);
     return this.host.objectsMade?.(files.map((object) => object.id));
   }
+  async do(task: PoolTask, note: CommitNote = {}): Promise<JobResult & { readonly marks: JobMarks }> {
+    kindOf(task).check?.(this.store, task);
+    return this.submit(withTerms(task, note), { ...nothing, note });
+  }
   private async commit(task: PoolTask, payload: Payload): Promise<CommitResult> {
     // A job without files is in the queue when the call returns: who closes the lake next has it settled.
-    const made = this.objectsMade(payload.objects);
-    if (made) await made;
-    const { ifTip, by } = payload.note.terms ?? {};
-    const asked = ifTip || by ? { ...task, ...(ifTip && { ifTip }), ...(by && { by }) } : task;
-    const { commit, marks } = await this.submit(asked, payload);
-    assert(commit);
-    return { commit, marks };
+    const placed = this.objectsMade(payload.objects);
+    if (placed) await placed;
+    return made(await this.submit(withTerms(task, payload.note), payload));
   }
 
   /** Puts a job into the queue as it is; what the other calls check before is not checked here. */
@@ -572,16 +566,19 @@ export class PoolFace implements Pool {
   }
 }
 
+/** A job that has its conditions in the note of its commit. */
+const withTerms = (task: PoolTask, { terms }: CommitNote): PoolTask => {
+  const { ifTip, by } = terms ?? {};
+  return ifTip || by ? { ...task, ...(ifTip && { ifTip }), ...(by && { by }) } : task;
+};
+const made = ({ commit, marks }: JobResult & { readonly marks: JobMarks }): CommitResult => {
+  assert(commit);
+  return { commit, marks };
+};
+
 /** Those whose tips it was prepared for. */
 const branchesOf = (combination: Combination): readonly string[] =>
   combination.kind === 'merge' ? [combination.target, combination.child] : [combination.branch];
-
-/** @throws commit-invalid */
-const idOfText = (text: string): Id => {
-  const id = plainId(text);
-  if (!id) throw new LakeError('commit-invalid', { id: text });
-  return id;
-};
 
 const refusal = (outcome: JobOutcome, ended: LakeError): LakeError => {
   if (outcome.status === 'failed') return new LakeError('internal', { text: outcome.text });

@@ -17,6 +17,7 @@ import { killPoint } from '../kill-points.ts';
 import type {
   CommitNote,
   Id,
+  JobResult,
   LakeEvent,
   ObjectMeta,
   PartsMade,
@@ -26,8 +27,8 @@ import type {
 } from '../lake.types.ts';
 import { prepareCombined } from './combine.ts';
 import { checkTip } from '../commits/tip-check.ts';
-import { draftCommit, Overtaken } from './drafts.ts';
-import { checkTerms, type JobResult, NotTried } from './jobs.ts';
+import { Overtaken } from '../jobs/overtaken.ts';
+import { checkTerms, draftCommit, NotTried } from '../jobs/run.ts';
 import { inLine, isWaitedFor, type Place } from './line.ts';
 import type { PoolFace } from './pool.ts';
 import type { NewCommit, Stores, Writing } from './store.ts';

@@ -12,34 +12,19 @@ import {
 } from 'xstate';
 import type { LakeContext, LakeTask } from '../../../machines/lake.events.ts';
 import { lakeMachine } from '../../../machines/lake.machine.ts';
-import type { JobOutcome, PoolJob, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
+import type { JobOutcome, PoolJob, PoolJobKind, PoolTask, WorkDone } from '../../../machines/pool.events.ts';
 import { nextBehind, nextJobs, poolMachine } from '../../../machines/pool.machine.ts';
 import type { PoolActor } from '../../../src/lake/actors.ts';
+import { poolJobKinds } from '../../../src/lake/jobs/kinds.ts';
 import { Mailbox } from '../../../src/lake/pool/mailbox.ts';
 import { emittedBy, stateName } from '../../support/machines/scenario-player.ts';
 
+/** Of a job the machine looks at its kind, and at whether it has a condition. */
 const poolTasks = {
+  ...(Object.fromEntries(poolJobKinds.map((kind) => [kind, { kind }])) as Readonly<Record<PoolJobKind, PoolTask>>),
   load: { kind: 'load', branch: 'main', objects: ['a'] },
-  delete: { kind: 'delete', branch: 'main', objects: ['a'] },
-  rewrite: { kind: 'rewrite', branch: 'main', cause: 'compact', removes: ['a'], adds: ['b'], vectors: false },
   merge: { kind: 'merge', target: 'main', child: 'kid' },
-  revert: { kind: 'revert', branch: 'main', commit: 'c' },
-  pick: { kind: 'pick', branch: 'main', from: 'b', to: 'c' },
-  vectors: { kind: 'vectors', branch: 'main', action: 'add', objects: ['a'] },
-  vacuum: { kind: 'vacuum', revision: 'main', dryRun: true },
-  'create branch': { kind: 'create branch', name: 'kid', commit: 'c' },
-  'delete branch': { kind: 'delete branch', name: 'kid' },
-  reset: { kind: 'reset', branch: 'main', commit: 'c' },
-  protect: { kind: 'protect', branch: 'main', protection: { load: 'nobody' } },
-  'create tag': { kind: 'create tag', name: 'v1', commit: 'c' },
-  'delete tag': { kind: 'delete tag', name: 'v1' },
-  transaction: {
-    kind: 'transaction',
-    transaction: 1,
-    pools: ['aa'],
-    parts: [{ kind: 'load', branch: 'main', objects: ['a'] }],
-  },
-} as const satisfies { readonly [K in PoolTask['kind']]: Extract<PoolTask, { readonly kind: K }> };
+} satisfies Readonly<Record<PoolJobKind, PoolTask>>;
 const lakeTasks = {
   'create pool': { kind: 'create pool', name: 'a', poolId: 'aa' },
   'rename pool': { kind: 'rename pool', poolId: 'aa', name: 'b' },

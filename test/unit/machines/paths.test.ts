@@ -66,8 +66,8 @@ const reachedByScenarios = (machine: MachineName): ReadonlySet<string> => {
 };
 
 for (const machine of machineNames) {
+  const walk = await walkMachine(machine);
   describe(machine, () => {
-    const walk = walkMachine(machine);
     const parts = partsOf(machines[machine]);
     const ids = [...parts.states, ...parts.transitions.map((t) => t.id)];
 
