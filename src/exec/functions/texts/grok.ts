@@ -1,21 +1,26 @@
 /** grok: text taken apart by named patterns. */
-import { RE2JS, RE2JSSyntaxException } from 're2js';
+import type { RE2JS } from 're2js';
 import { types } from '../../../vectors/type.ts';
 import { type Value, nullValue, recordValue, stringValue, stringData } from '../../../vectors/value.ts';
-import { grokPatterns } from './grok-patterns.ts';
+import { compileRegexp, patternMax, tooLarge } from '../../expressions/regexp.ts';
+import { remembered } from '../remembered.ts';
 import { refused } from '../row.ts';
+import { grokPatterns } from './grok-patterns.ts';
 
 /** A compiled pattern: group numbers in order, with the field that each goes to. */
 interface Grok {
   readonly re: RE2JS;
   readonly fields: readonly { readonly name: string; readonly group: number }[];
 }
-/** Longest expression that patterns may expand to, and how deep they may refer to one another. */
-const expandedCharsMax = 200_000;
+/** Why there is no pattern. */
+class Problem {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+/** How deep patterns may refer to one another. */
 const referenceDepthMax = 50;
-
-const cachedMax = 100;
-const cache = new Map<string, Grok | string>();
 
 /** The match of `pattern` in `text` as a record of strings, or an error. */
 export const grok = (pattern: Value, text: Value, definitions?: Value): Value => {
@@ -24,11 +29,11 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
     return refused('grok: definitions argument must be a string', definitions);
   if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
   if (text.type !== types.string) return refused('grok: input argument must be a string', text);
-  const compiled = compiledOf(stringData(pattern.data), (definitions?.data ?? '') as string);
-  if (typeof compiled === 'string')
+  const compiled = compiledOf(stringData(pattern.data), definitions ? stringData(definitions.data) : '');
+  if (compiled instanceof Problem)
     return refused(
-      `grok: ${compiled}`,
-      compiled.startsWith('the pattern already') && definitions ? definitions : pattern,
+      `grok: ${compiled.text}`,
+      compiled.text.startsWith('the pattern already') && definitions ? definitions : pattern,
     );
   const matcher = compiled.re.matcher(stringData(text.data));
   if (!matcher.find()) return refused('grok: value does not match pattern', text);
@@ -41,16 +46,16 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
   return recordValue([...fields].map(([name, value]) => ({ name, value: stringValue(value) })));
 };
 
-const compiledOf = (pattern: string, definitions: string): Grok | string => {
-  const key = `${pattern}\u0000${definitions}`;
-  let found = cache.get(key);
-  if (found === undefined) {
-    found = compile(pattern, definitions);
-    if (cache.size >= cachedMax) cache.clear();
-    cache.set(key, found);
-  }
-  return found;
+const compiledOf = (pattern: string, definitions: string): Grok | Problem => {
+  // Before the two are put together: each may be millions of characters.
+  const longest = Math.max(pattern.length, definitions.length);
+  return longest > patternMax ? new Problem(tooLarge(longest)) : compiledOfKey(JSON.stringify([pattern, definitions]));
 };
+const compiledOfKey = remembered((key): Grok | Problem => {
+  const [pattern, definitions] = JSON.parse(key) as [string, string];
+  const found = compile(pattern, definitions);
+  return typeof found === 'string' ? new Problem(found) : found;
+});
 
 const compile = (pattern: string, definitions: string): Grok | string => {
   if (pattern === '') return 'an empty expression';
@@ -68,14 +73,10 @@ const compile = (pattern: string, definitions: string): Grok | string => {
   const names: string[] = [];
   const expanded = expand(pattern, own, names, 0);
   if (typeof expanded !== 'string') return expanded.problem;
-  try {
-    const re = RE2JS.compile(expanded);
-    const groups = re.namedGroups();
-    return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
-  } catch (error) {
-    if (error instanceof RE2JSSyntaxException) return error.message;
-    throw error;
-  }
+  const re = compileRegexp(expanded);
+  if (typeof re === 'string') return re;
+  const groups = re.namedGroups();
+  return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
 };
 
 const reference = /%\{(\w+)(?::([^:}]*))?(?::[^}]*)?\}/g;
@@ -98,7 +99,8 @@ const expand = (
     const inner = expand(body, own, names, depth + 1);
     if (typeof inner !== 'string') return inner;
     out += group ? `(?P<${group}>${inner})` : `(?:${inner})`;
-    if (out.length > expandedCharsMax) return { problem: 'the pattern is too long' };
+    // The expression's own limit says so, before it has grown much further.
+    if (out.length > patternMax) return out;
   }
   return out + withoutNames(pattern.slice(done));
 };
