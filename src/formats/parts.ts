@@ -2,13 +2,16 @@
  * Answers that are written in parts, by several threads side by side, and put together again.
  *
  * Invariants: a part is what a writer with `part` gives for some of the rows, its end included. The parts one behind
- * the other, with what is put around them, have the values of the whole answer in order; in BSUP each part has segments
- * of its own, in other formats the bytes are those of one writer.
+ * the other, with what is put around them, are the bytes of one writer.
  */
 import type { FormatName } from './formats.ts';
 
-const inParts: ReadonlySet<FormatName> = new Set(['json', 'ndjson', 'sup', 'bsup']);
-/** Whether answers in this format can be written in parts. */
+/**
+ * Of 1,000,000 rows two threads write these in 0.8 to 0.9 of the time by the clock, for 1.1 times the processor time.
+ * BSUP costs so little to write that they took 1.1 times as long, and 1.45 times the processor time.
+ */
+const inParts: ReadonlySet<FormatName> = new Set(['json', 'ndjson', 'sup']);
+/** Whether answers in this format are written in parts. */
 export const canJoinParts = (format: FormatName): boolean => inParts.has(format);
 
 const comma = 0x2c;

@@ -86,6 +86,7 @@ export const likes: readonly FunctionRow[] = [
     'glob_matches(s, pattern)',
     'Whether a string matches a glob: * any run, ? one character, [a-z] one of these; in SQL s GLOB pattern.',
     byRow('glob_matches', ['string', 'string'], 'bool', (s, pattern) => {
+      if (pattern.length > patternMax) return new Refusal(tooLarge(pattern.length), 1);
       const re = compiled(`^(?:${globExpression(pattern)})$`, 's', 1);
       return re instanceof Refusal ? re : re.matcher(s).find();
     }),

@@ -5,7 +5,7 @@
 import { RE2JS } from 're2js';
 import { checkStop } from '../../../vectors/stop.ts';
 import { linearRegexp, linearSearch } from '../../expressions/linear-regexp.ts';
-import { compileRegexp } from '../../expressions/regexp.ts';
+import { compileRegexp, patternMax, tooLarge } from '../../expressions/regexp.ts';
 import type { FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
@@ -17,12 +17,15 @@ const optionsSyntax = /^[icsglmnpk\s]*$/;
 /** The expression with its options; a refusal tells of the argument that is wrong. */
 export const compiled = (pattern: string, options: string, optionsArgument: number): RE2JS | Refusal => {
   if (!optionsSyntax.test(options)) return new Refusal('unknown option', optionsArgument);
+  // Quoted it would be longer still.
+  if (pattern.length > patternMax) return wrongPattern(tooLarge(pattern.length));
   const inAnyCase = options.lastIndexOf('i') > options.lastIndexOf('c');
   const flags = `${inAnyCase ? 'i' : ''}${options.includes('s') ? 's' : ''}`;
   const text = options.includes('l') ? RE2JS.quote(pattern) : pattern;
   const re = compileRegexp(flags === '' ? text : `(?${flags})${text}`);
-  return typeof re === 'string' ? new Refusal(`invalid regular expression: ${re}`, 1) : re;
+  return typeof re === 'string' ? wrongPattern(re) : re;
 };
+const wrongPattern = (what: string): Refusal => new Refusal(`invalid regular expression: ${what}`, 1);
 
 const matches = (s: string, pattern: string, options = ''): boolean | Refusal => {
   const re = compiled(pattern, options, 2);
