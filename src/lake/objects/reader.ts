@@ -62,6 +62,8 @@ export const sourceOfBytes = (id: string, bytes: Uint8Array): ObjectSource => {
 /** Rows of a block and its first and last key, as sort keys (vectors/sort-key.ts), which may be cut outwards. */
 export interface ObjectBlock {
   readonly rows: number;
+  /** Bytes of its columns as they are stored. */
+  readonly dataLength: number;
   readonly firstKey: Uint8Array;
   readonly lastKey: Uint8Array;
 }
@@ -75,7 +77,6 @@ export interface BlockTags {
 interface BlockEntry extends ObjectBlock {
   readonly layout: number;
   readonly offset: number;
-  readonly dataLength: number;
   readonly directory: number;
   readonly directoryLength: number;
 }

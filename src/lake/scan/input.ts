@@ -24,13 +24,21 @@ const pageObjectsMax = 1024;
 const objectsAheadMax = 8192;
 /** Blocks of fewer rows are gathered into batches when the order does not matter. */
 export const wholeBlockRows = 1024;
+/** Unless they are as long as this, stored: columns that are not wanted need not be read. */
+const wholeBlockBytes = 256 << 10;
 /**
  * Blocks that are gathered are no more bytes than this together, the last one aside: blocks of few rows have long ones,
  * and a batch is held several times while it is worked on.
  */
 export const batchBytes = 4 << 20;
-/** Whether the block is read by itself. */
-export const isWhole = (reader: ObjectReader, block: number): boolean => reader.blocks[block].rows >= wholeBlockRows;
+/**
+ * Whether the block is read by itself: its filter then comes before its other columns. The ten best of 50,000 rows of
+ * 500 columns, whose blocks have some 900, took 11 times as long without the second test.
+ */
+export const isWhole = (reader: ObjectReader, block: number): boolean => {
+  const { rows, dataLength } = reader.blocks[block];
+  return rows >= wholeBlockRows || dataLength >= wholeBlockBytes;
+};
 
 /** One scan's input. The list of objects is read forwards: `peek` and `step`. */
 export class ScanInput {
@@ -138,7 +146,7 @@ export class ScanInput {
       if (!mayBeBest(k) || (unwanted && !hasRowsLeft(reader, k, unwanted))) continue;
       if (this.range && !isInRange(reader.blocks[k], this.range, this.descending)) continue;
       // The parts of large blocks are looked at one by one when they are read (BlockScanner).
-      if (!pruner || reader.blocks[k].rows >= wholeBlockRows || reader.mayMatch(k, pruner)) return k;
+      if (!pruner || isWhole(reader, k) || reader.mayMatch(k, pruner)) return k;
     }
     return -1;
   }

@@ -158,6 +158,7 @@ test('what is left of a block are the rows outside of the places', () => {
     const key = new Uint8Array(0);
     const blocks = Array.from({ length: 1 + random.below(4) }, () => ({
       rows: 1 + random.below(20),
+      dataLength: 0,
       firstKey: key,
       lastKey: key,
     }));

@@ -34,7 +34,7 @@ const rows: readonly Value[] = Array.from({ length: 30_000 }, (_, i) => {
     ? recordValue([k, { name: 'a', value: stringValue(`text ${i % 50}`) }, { name: 'n', value: intValue(i % 10) }])
     : recordValue([k, { name: 'n', value: intValue(i % 100) }]);
 });
-const metasOf = async (values: readonly Value[]): Promise<readonly ObjectMeta[]> => {
+const metasOf = async (values: readonly Value[], blockRows = 8192): Promise<readonly ObjectMeta[]> => {
   const sorted = await sortIntoObjects(
     (async function* give() {
       yield vectorOf(values);
@@ -42,7 +42,7 @@ const metasOf = async (values: readonly Value[]): Promise<readonly ObjectMeta[]>
     {
       keys: [['k']],
       order: 'asc',
-      blockRows: 8192,
+      blockRows,
       threshold: 1 << 30,
       memoryBytesMax: 64 << 20,
       objects,
@@ -215,6 +215,36 @@ test('a column that the filter looks at is not read again where it is wanted wit
   expect(
     found(await scan({ ordered: true, columns: [['n'], ['k']], filter: having('n:3}', [['n'], ['a']]) }, false)),
   ).toEqual(found(wanted));
+});
+
+test('of blocks of few wide rows too, only what the filter looks at is read where it keeps none', async () => {
+  const random = randomOf(seedOf(20));
+  const wide = await metasOf(
+    Array.from({ length: 4000 }, (_, i) =>
+      recordValue([
+        { name: 'k', value: intValue(i) },
+        ...Array.from({ length: 8 }, (_, c) => ({
+          name: `c${c}`,
+          value: stringValue(random.hex(120)),
+        })),
+      ]),
+    ),
+    512,
+  );
+  const scanned = async (filter?: RowFilter): Promise<{ readonly bytes: number; readonly rows: readonly string[] }> => {
+    let bytes = 0;
+    const read = (more: number): void => {
+      bytes += more;
+    };
+    return { rows: await scan({ ordered: false, ...(filter && { filter }), read }, false, wide), bytes };
+  };
+  const whole = await scanned();
+  expect(whole.rows.length).toBe(4000);
+  const none = await scanned(having('nothing', [['k']]));
+  expect(none.rows).toEqual([]);
+  expect(none.bytes).toBeLessThan(whole.bytes / 10);
+  const some = await scanned(having('7', [['k']]));
+  expect(some.rows).toEqual(whole.rows.filter((t) => /^\{k:\d*7/.test(t)));
 });
 
 test('whoever takes the rows that are at hand meets the same ones as who waits for each', async () => {
