@@ -91,14 +91,21 @@ export const mayHoldAll = (
       if (operator !== '==' || value.type !== types.string) return true;
       let at: Column | undefined = column;
       for (const name of path) at = at?.form === 'record' ? fieldNamed(at, name)?.values : undefined;
+      const texts = at?.form === 'union' ? onlyUsed(at) : at;
       return (
-        at?.form !== 'bytes' ||
-        !at.filter ||
-        at.layout.type !== types.string ||
-        holds({ filter: at.filter, value: bytesOf(value) })
+        texts?.form !== 'bytes' ||
+        !texts.filter ||
+        texts.layout.type !== types.string ||
+        holds({ filter: texts.filter, value: bytesOf(value) })
       );
     }
   }
+};
+
+/** The only member of a union that has values, beside nulls: none of these equals anything. */
+const onlyUsed = ({ members }: Extract<Column, { form: 'union' }>): Column | undefined => {
+  const used = members.filter(({ form, rows }) => rows > 0 && form !== 'null');
+  return used.length === 1 ? used[0] : undefined;
 };
 
 /**
@@ -114,6 +121,7 @@ export interface Zone {
 const noNumbers = { min: Infinity, max: -Infinity };
 const otherZone: Zone = { ...noNumbers, nothing: true, other: true };
 const nothingZone: Zone = { ...noNumbers, nothing: true, other: false };
+const emptyZone: Zone = { ...noNumbers, nothing: false, other: false };
 
 /**
  * The zone of a column's values at a path. Of each column the last one asked for is remembered: scans look at it
@@ -133,8 +141,12 @@ export const zoneOf = (column: Column, path: readonly string[]): Zone => {
 const zones = new WeakMap<Column, { readonly path: readonly string[]; readonly zone: Zone }>();
 const zoneAt = (column: Column, path: readonly string[], depth: number): Zone => {
   switch (column.form) {
+    case 'empty':
+      return column.rows === 0 ? emptyZone : otherZone;
     case 'null':
-      return nothingZone;
+      return column.rows === 0 ? emptyZone : nothingZone;
+    case 'union':
+      return column.members.map((m) => zoneAt(m, path, depth)).reduce(joined);
     case 'dynamic':
       return column.parts.map((p) => zoneAt(p, path, depth)).reduce(joined);
     case 'record': {

@@ -17,7 +17,7 @@ import { BestKeys } from '../../../src/lake/scan/best.ts';
 import type { PlanExpr, PlanOp, SortKey } from '../../../src/query/plan/plan.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { lowerBound, sortKeyBytes, upperBound } from '../../../src/vectors/sort-key.ts';
-import { types } from '../../../src/vectors/type.ts';
+import { nullable, types } from '../../../src/vectors/type.ts';
 import { type Value, intValue, missing, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import type { Vector } from '../../../src/vectors/vector.ts';
 import { type Random, randomOf, seedOf } from '../../support/random.ts';
@@ -300,6 +300,29 @@ describe('the best rows by the pool key', () => {
     ))
       expect(batch.length).toBe(3);
     expect(tested).toBe(1024);
+  });
+  test('what may be null by its type is ruled out by its bounds as other numbers are', async () => {
+    const nullableInt = nullable(types.int64);
+    for (const nulls of [0, 5]) {
+      const rows = Array.from({ length: 16_384 }, (_, i) =>
+        recordValue([
+          { name: 'k', value: intValue(i) },
+          { name: 'v', value: { type: nullableInt, data: i % 1000 < nulls ? nullValue : intValue(i * 3) } },
+        ]),
+      );
+      const metas = await load(rows, { order: 'asc', blockRows: 2048, threshold: 1 << 30 });
+      for (const order of ['asc', 'desc'] as const)
+        for (const first of ['first', 'last'] as const) {
+          const ask = { keys: [{ expr: field('v'), order, nulls: first }], count: 3, end: 'head' } as const;
+          const { shown, text: found } = await answered(metas, 'asc', ask, true);
+          expect({ order, first, found }).toEqual({
+            order,
+            first,
+            found: (await answered(metas, 'asc', ask, false)).text,
+          });
+          expect(shown).toBeLessThanOrEqual(nulls > 0 && first === 'first' ? rows.length : 2048);
+        }
+    }
   });
   test('of many rows without the key none is looked at where they come last', async () => {
     const rows = Array.from({ length: 16_384 }, (_, i) => row(i < 8192 ? text(i) : undefined, i));
