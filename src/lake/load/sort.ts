@@ -317,7 +317,8 @@ class Sorter {
     this.inOrder = !this.spill;
     this.heldLast = undefined;
     if (!this.spill && (isLast || run.isLocal) && this.follows(run)) {
-      this.cutter.expect(run.rows, bytesPerRow);
+      // Of those of later runs nobody knows yet how many they are.
+      this.cutter.expect(isLast ? run.rows : Infinity, bytesPerRow);
       for (const piece of this.piecesOf(run)) await this.cut(this.cutter, piece);
       this.lastKey = run.last;
       return;

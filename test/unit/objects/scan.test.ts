@@ -373,6 +373,22 @@ describe('loading and scanning', () => {
     for (let k = 30_000; k < 30_100; k++) expect(keys.has(k)).toBe(true);
   });
 
+  test('objects that begin near the end of a run of a load in order have bounds of columns', async () => {
+    const sorted = Array.from({ length: 12 }, (_, b) =>
+      Array.from({ length: 3000 }, (_, i) => row(intValue(b * 3000 + i), (i * 2_654_435_761) % 4_294_967_291)),
+    );
+    const { objects: metas } = await load(sorted, { memoryBytesMax: 100_000, threshold: 11_000 });
+    expect(metas.length).toBeGreaterThan(8);
+    let rowsRead = 0;
+    const none = await scan(metas.slice(0, -1), 'asc', {
+      pruner: { kind: 'test', test: { path: ['n'], operator: '<', value: intValue(0) } },
+      read: (_, rows) => {
+        rowsRead += rows;
+      },
+    });
+    expect({ rows: none.length, rowsRead }).toEqual({ rows: 0, rowsRead: 0 });
+  });
+
   test('a load that fails leaves no file behind', async () => {
     const before = (await storedIds()).length;
     async function* broken(): AsyncGenerator<Vector> {
