@@ -9,13 +9,13 @@
  * - Values of other types always stay.
  */
 import { mayHaveLongDecimals } from '../../../vectors/decimal.ts';
-import { areTimeTexts } from '../../../vectors/texts/times.ts';
-import { onlyMember, opened } from '../../../vectors/unions.ts';
-import { type BytesVector, type NumberArray, type Vector, flatten, ofForm } from '../../../vectors/vector.ts';
-import { isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { opened } from '../../../vectors/unions.ts';
+import { type NumberArray, type Vector, flatten, ofForm } from '../../../vectors/vector.ts';
+import { isFloat, isInteger } from '../../../vectors/type.ts';
 import { under } from '../../aggregates/under.ts';
 import { nearestFloats } from '../../expressions/wide.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
+import { TextHeap, type Texts, compareRuns, noText, textsOf } from './texts.ts';
 import type { Direction } from './words.ts';
 
 /** `count` rows at one `end` of the order are wanted. */
@@ -83,8 +83,10 @@ export class Leaders {
     }
     if (v.form === 'union') return this.candidates(opened(v));
     if (v.form === 'constant')
-      return isFull && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0]) ? new Uint32Array(0) : undefined;
-    return v.form === 'null' && isFull && this.dropsNulls
+      return (isFull || this.best.isFull) && this.dropsNulls && isNothing(kindsOf(v.inner)?.[0])
+        ? new Uint32Array(0)
+        : undefined;
+    return v.form === 'null' && (isFull || this.best.isFull) && this.dropsNulls
       ? new Uint32Array(0)
       : v.form === 'dynamic'
         ? this.mixed(v)
@@ -121,11 +123,15 @@ export class Leaders {
    * time without a copy and a sort of all.
    */
   private texts({ base: { bytes, offsets }, index }: Texts, length: number): Uint32Array | undefined {
-    const { best, sign, strict } = this;
+    const { best, sign, strict, dropsNulls } = this;
     const rows = new Uint32Array(length);
     let n = 0;
     for (let i = 0; i < length; i++) {
       const at = index ? index[i] : i;
+      if (at === noText) {
+        if (!best.isFull || !dropsNulls) rows[n++] = i;
+        continue;
+      }
       const start = offsets[at];
       const end = offsets[at + 1];
       if (best.isFull) {
@@ -160,82 +166,6 @@ export class Leaders {
       at = down;
     }
     heap[at] = x;
-  }
-}
-
-/** Texts where they are: those of `base` that `index` names, or all. */
-interface Texts {
-  readonly base: BytesVector;
-  readonly index?: Uint32Array;
-}
-const textsOf = (v: Vector): Texts | undefined => {
-  switch (v.form) {
-    case 'bytes':
-      return v.type === types.string && !areTimeTexts(v) ? { base: v } : undefined;
-    case 'dictionary':
-      return pickedTexts(v.values, v.codes);
-    case 'selected':
-      return pickedTexts(v.base, v.index);
-    case 'union': {
-      const member = onlyMember(v);
-      return member && textsOf(member);
-    }
-    default:
-      return undefined;
-  }
-};
-const pickedTexts = (from: Vector, index: Uint32Array): Texts | undefined => {
-  const base = from.form === 'union' ? onlyMember(from) : from;
-  return base?.form === 'bytes' && base.type === types.string && !areTimeTexts(base) ? { base, index } : undefined;
-};
-
-/** The order of bytes[start, end) beside `other`, as SQL and SuperSQL order strings: by their bytes. */
-const compareRuns = (bytes: Uint8Array, start: number, end: number, other: Uint8Array): number => {
-  const shared = Math.min(end - start, other.length);
-  for (let k = 0; k < shared; k++) {
-    const difference = bytes[start + k] - other[k];
-    if (difference !== 0) return difference;
-  }
-  return end - start - other.length;
-};
-
-/** The best texts met so far, as a heap with the worst in front. */
-class TextHeap {
-  private readonly heap: Uint8Array[] = [];
-  private readonly count: number;
-  private readonly sign: 1 | -1;
-  constructor(count: number, sign: 1 | -1) {
-    this.count = count;
-    this.sign = sign;
-  }
-  get isFull(): boolean {
-    return this.heap.length >= this.count;
-  }
-  get worst(): Uint8Array {
-    return this.heap[0];
-  }
-  private isWorse(a: Uint8Array, b: Uint8Array): boolean {
-    return compareRuns(a, 0, a.length, b) * this.sign < 0;
-  }
-  add(text: Uint8Array): void {
-    const { heap } = this;
-    let at = heap.length;
-    for (let up = (at - 1) >> 1; at > 0 && this.isWorse(text, heap[up]); up = (at - 1) >> 1) {
-      heap[at] = heap[up];
-      at = up;
-    }
-    heap[at] = text;
-  }
-  replaceWorst(text: Uint8Array): void {
-    const { heap } = this;
-    let at = 0;
-    for (let down = 1; down < heap.length; down = 2 * at + 1) {
-      if (down + 1 < heap.length && this.isWorse(heap[down + 1], heap[down])) down++;
-      if (!this.isWorse(heap[down], text)) break;
-      heap[at] = heap[down];
-      at = down;
-    }
-    heap[at] = text;
   }
 }
 
