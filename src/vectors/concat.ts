@@ -45,6 +45,29 @@ export const concat = (vectors: readonly Vector[]): Vector => {
   return concatConstants(filled) ?? concatCoded(filled) ?? concatFlat(filled.map(flatten));
 };
 
+/**
+ * The same of rows that nobody else needs, which are taken out of `vectors`: those of one record type are put together
+ * column by column, and each column's parts can be freed before the next one's are copied.
+ */
+export const concatFreeing = (vectors: Vector[]): Vector => {
+  const records = vectors.filter((v): v is RecordVector => v.length > 0 && v.form === 'record');
+  const [first] = records;
+  const rows = vectors.reduce((n, v) => n + v.length, 0);
+  const isAlike = first && records.reduce((n, v) => n + v.length, 0) === rows && areAlike(records);
+  if (!isAlike) {
+    const all = concat(vectors);
+    vectors.length = 0;
+    return all;
+  }
+  const columns = columnsOf(records);
+  vectors.length = records.length = 0;
+  return joinedRecords(columns, rows);
+};
+const areAlike = (records: readonly RecordVector[]): boolean => {
+  const shape = classOf(records[0]!);
+  return records.every((v) => classOf(v) === shape);
+};
+
 /** Of one value. */
 const concatConstants = (vectors: readonly Vector[]): Vector | undefined => {
   const inner = vectors[0]!.form === 'constant' ? vectors[0]!.inner : undefined;
@@ -222,7 +245,7 @@ const concatAlike = (vectors: readonly FlatVector[]): FlatVector => {
         ),
       };
     case 'record':
-      return concatRecords(first, vectors as readonly RecordVector[], length);
+      return joinedRecords(columnsOf(vectors as readonly RecordVector[]), length);
     case 'list': {
       const lists = vectors as readonly ListVector[];
       return {
@@ -341,21 +364,24 @@ const concatTypes = (vectors: readonly TypeVector[], length: number): TypeVector
   }
   return { form: 'type', length, codes, table: [...table.keys()] };
 };
-const concatRecords = (first: RecordVector, vectors: readonly RecordVector[], length: number): RecordVector => {
-  chargeColumns(first.fields.length);
-  return {
-    form: 'record',
+/** Nothing but the columns that are left is held meanwhile: see `concatFreeing`. */
+const joinedRecords = (columns: readonly Field[][], length: number): RecordVector => {
+  chargeColumns(columns.length);
+  return { form: 'record', length, fields: columns.map((parts): Field => joinedField(parts.splice(0), length)) };
+};
+/** The parts of each column, which are taken out of these lists as they are joined. */
+const columnsOf = (records: readonly RecordVector[]): Field[][] => {
+  return records[0]!.fields.map((_, k) => records.map((v) => v.fields[k]!));
+};
+const joinedField = (parts: readonly Field[], length: number): Field => {
+  const { name, optional } = parts[0]!;
+  const values = concat(parts.map((f) => f.values));
+  if (!optional) return { name, optional: false, values };
+  const present = concatBytes(
+    parts.map(({ present, values: { length: own } }) => present?.subarray(0, own) ?? new Uint8Array(own).fill(1)),
     length,
-    fields: first.fields.map((f, k): Field => {
-      const values = concat(vectors.map((v) => v.fields[k]!.values));
-      if (!f.optional) return { name: f.name, optional: false, values };
-      const present = concatBytes(
-        vectors.map((v) => v.fields[k]!.present?.subarray(0, v.length) ?? new Uint8Array(v.length).fill(1)),
-        length,
-      );
-      return { name: f.name, optional: true, values, present };
-    }),
-  };
+  );
+  return { name, optional: true, values, present };
 };
 const concatUnions = (first: UnionVector, given: readonly UnionVector[], length: number): UnionVector => {
   const members = given.map(onlyMember);

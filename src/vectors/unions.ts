@@ -70,13 +70,30 @@ const slotsOf = (length: number): Uint32Array => {
 };
 /** Members with a number of their own among the shared tags. */
 const sharedMembers = 4;
+/** The same of more rows, as long as somebody has them: the columns of rows that were put together have them in common. */
+const manyTags: WeakRef<Uint32Array>[] = [];
+let manySlots: WeakRef<Uint32Array> | undefined;
+const manyTagsOf = (tag: number, length: number): Uint32Array => {
+  const last = manyTags[tag]?.deref();
+  if (last?.length === length) return last;
+  const tags = new Uint32Array(length).fill(tag);
+  manyTags[tag] = new WeakRef(tags);
+  return tags;
+};
+const manySlotsOf = (length: number): Uint32Array => {
+  const last = manySlots?.deref();
+  if (last?.length === length) return last;
+  const slots = new Uint32Array(length).map((_, i) => i);
+  manySlots = new WeakRef(slots);
+  return slots;
+};
 
 /** The union all of whose rows are those of `member`, the one with that number; the others have no rows in use. */
 export const unionOfOne = (type: UnionType, tag: number, member: Vector, members: readonly Vector[]): UnionVector => {
   const { length } = member;
   const isShared = length <= sharedRows && tag < sharedMembers;
-  const tags = isShared ? tagsOf(tag, length) : new Uint32Array(length).fill(tag);
-  const slots = isShared ? slotsOf(length) : new Uint32Array(length).map((_, i) => i);
+  const tags = isShared ? tagsOf(tag, length) : manyTagsOf(tag, length);
+  const slots = isShared ? slotsOf(length) : manySlotsOf(length);
   const own = members.map((m, k) => (k === tag ? member : m));
   return new UnionOfOne({ type, length, tags, slots, members: own });
 };

@@ -1,6 +1,7 @@
 /** Rows that are held for long must not hold more than themselves: views of larger vectors are copied. */
 import { liftTagged } from '../expressions/lift.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
+import { onlyMember } from '../../vectors/unions.ts';
 import { type DynamicVector, type Vector, flatten, gather, range, take } from '../../vectors/vector.ts';
 
 /** The same rows, copied as far as they are a view of many more. */
@@ -54,19 +55,25 @@ const copied = (v: Vector): Vector => {
   }
 };
 
-/** Bytes that rows take once they are put together with others: what is shared among them now is spread out then. */
+/**
+ * Bytes that rows take once they are put together with others: what is shared among them now is spread out then, but for
+ * dictionaries that are no longer than the rows, of which codes stay (joined-dictionaries.ts).
+ */
 export const flatSize = (v: Vector): number => {
   switch (v.form) {
     case 'dictionary':
-      return v.length * (4 + sizeOf(v.values) / Math.max(1, v.values.length));
+      return v.length * 4 + sizeOf(v.values) * Math.min(1, v.length / Math.max(1, v.values.length));
     case 'constant':
       return v.length * sizeOf(v.inner);
     case 'record':
       return v.fields.reduce((n, f) => n + flatSize(f.values) + (f.present ? v.length : 0), 0);
     case 'dynamic':
       return v.length * 8 + flatSizeOfRows(v.parts, v.length);
-    case 'union':
-      return v.length * 8 + flatSizeOfRows(v.members, v.length);
+    case 'union': {
+      // Those of one member have tags and slots in common.
+      const member = onlyMember(v);
+      return member ? flatSize(member) : v.length * 8 + flatSizeOfRows(v.members, v.length);
+    }
     case 'list':
       return v.length * 4 + flatSizeOfRows([v.items], itemsOf(v));
     case 'map':

@@ -13,7 +13,7 @@ import {
   uniformType,
   valueAt,
 } from '../../../src/vectors/vector.ts';
-import { concat, scatter } from '../../../src/vectors/concat.ts';
+import { concat, concatFreeing, scatter } from '../../../src/vectors/concat.ts';
 import { type Value, nullValue, recordValue, stringValue } from '../../../src/vectors/value.ts';
 import {
   recordType,
@@ -87,6 +87,9 @@ describe('a vector of values', () => {
     fc.assert(
       fc.property(fc.array(someValues({ maxLength: 6 }), { maxLength: 4 }), (lists) => {
         expect(rows(concat(lists.map((l) => vectorOf(l))))).toEqual(lists.flat());
+        const given = lists.map((l) => vectorOf(l));
+        expect(rows(concatFreeing(given))).toEqual(lists.flat());
+        expect(given).toEqual([]);
         const views = lists.map((l) => take(vectorOf(l), Uint32Array.from(l.keys()).reverse()));
         expect(rows(concat(views))).toEqual(lists.flatMap((l) => [...l].reverse()));
       }),

@@ -11,7 +11,7 @@
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
-import { concat } from '../../../vectors/concat.ts';
+import { concatFreeing } from '../../../vectors/concat.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
 import { type Item, type Stream, isBatch, wait } from '../../operator.ts';
 import type { SpillRun, SpillStore } from '../../source.ts';
@@ -172,7 +172,6 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
   try {
     if (kept && !known && isTurnable(op)) {
       const sides = yield* sidesOf(items, right, kept, holding, parts);
-      if (sides.lefts.length === 0) return;
       if (sides.turned) {
         for (let batch = sides.rights.shift(); batch; batch = sides.rights.shift())
           yield* streamed(sides.turned, batch);
@@ -182,6 +181,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
         }
         return;
       }
+      if (sides.lefts.length === 0) return;
       ({ rights: rows, lefts: waiting } = sides);
     } else if (op.leftFirst !== undefined && level === 0) {
       turned = yield* fewLeft(items, waiting, holding, parts);
@@ -201,8 +201,7 @@ function* run(left: Stream, right: Stream, parts: JoinParts, kept: Kept | undefi
     }
     let index = known;
     if (!index) {
-      const all = concat(rows);
-      rows = [];
+      const all = concatFreeing(rows);
       index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op));
       hold(index.bytes);
       if (op.kept && kept) {

@@ -8,7 +8,7 @@
  * Rows without a key come out, or are dropped, at once.
  */
 import { type Vector, take } from '../../../vectors/vector.ts';
-import { concat } from '../../../vectors/concat.ts';
+import { concatFreeing } from '../../../vectors/concat.ts';
 import { Uint8List } from '../../../vectors/lists.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
 import { type Item, type Stream, isBatch, wait } from '../../operator.ts';
@@ -225,10 +225,9 @@ function* inPieces(left: Rereadable, right: Rereadable, parts: JoinParts): Gener
         hold(heldBytes(next));
         next = yield* following(reader);
       }
-      const all = concat(rows);
+      const all = concatFreeing(rows);
       const index = new JoinIndex(all, yield* keysOf(all, parts.rightKeys, op));
       const isLast = next === undefined;
-      rows.length = 0;
       let at = 0;
       for (const item of pulled(() => left.read(), signal)) {
         if (!isBatch(item)) {

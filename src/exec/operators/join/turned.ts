@@ -11,7 +11,7 @@
 import { type Vector, lookUp, range, take } from '../../../vectors/vector.ts';
 import { none } from '../../aggregates/grouping/pair-table.ts';
 import { isTrue } from '../../expressions/rows.ts';
-import { concat } from '../../../vectors/concat.ts';
+import { concatFreeing } from '../../../vectors/concat.ts';
 import { withoutUnions } from '../../expressions/lift.ts';
 import { type Item, type Side, type Stream, evaluate, isBatch, pause } from '../../operator.ts';
 import type { Memory } from '../build.ts';
@@ -159,9 +159,7 @@ export function* fewLeft(
     holding.hold(size);
     if (rows > parts.op.leftFirst! || memory.isOverWith(holding.bytes, fewLeftShare)) return undefined;
   }
-  const made = yield* turnedOver(lefts, parts);
-  lefts.length = 0;
-  return made;
+  return yield* turnedOver(lefts, parts);
 }
 
 /** A join whose left rows are indexed: takes the right side batch by batch. */
@@ -171,17 +169,17 @@ export interface Turned {
   readonly finish: () => Generator<Item>;
 }
 /**
- * Indexes the left rows. Results come by the rows of the right side: those of one left row are in the order of the
+ * Indexes the left rows, which are taken out of `lefts`. Results come by the rows of the right side: those of one left row are in the order of the
  * right side. Left rows without a match come last, in their order.
  */
-export function* turnedOver(lefts: readonly Vector[], parts: JoinParts): Generator<Side, Turned> {
+export function* turnedOver(lefts: Vector[], parts: JoinParts): Generator<Side, Turned> {
   const {
     op,
     build: {
       context: { batchRows },
     },
   } = parts;
-  const all = withoutUnions(concat(lefts));
+  const all = withoutUnions(concatFreeing(lefts));
   const index = new JoinIndex(all, yield* keysOf(all, parts.leftKeys, op));
   const other = exchanged(parts);
   return {

@@ -11,7 +11,9 @@ import { vectorOf } from '../../../../src/vectors/builder.ts';
 import { parseSupValues } from '../../../../src/vectors/sup/parse.ts';
 import { linkTask } from '../../../../src/vectors/stop.ts';
 import { ThreadMemory } from '../../../../src/vectors/thread-memory.ts';
-import { types } from '../../../../src/vectors/type.ts';
+import { nullable, types } from '../../../../src/vectors/type.ts';
+import { intValue, recordValue, stringValue } from '../../../../src/vectors/value.ts';
+import { type FlatVector, type Vector, ofForm } from '../../../../src/vectors/vector.ts';
 import { TaskSpill } from '../../../../src/workers/query/spill.ts';
 import { fileEnvironment } from '../../../support/queries/environment.ts';
 import { randomOf } from '../../../support/random.ts';
@@ -159,7 +161,7 @@ const wanted = (query: string): Promise<readonly string[]> => {
   return known;
 };
 
-const little = 30_000;
+const little = 25_000;
 /** Queries for which that is enough. */
 const small: ReadonlySet<string> = new Set([
   'select i from left where k in (select k from same)',
@@ -191,6 +193,49 @@ describe.each([
     );
     if (memoryBytesMax === little) expect(runs > 0, 'rows are put aside').toBe(!small.has(query));
   });
+});
+
+test('the right side of a join counts as what it takes: columns that may be null and texts of dictionaries no more', async () => {
+  const count = 4000;
+  const type = nullable(types.int64);
+  const numbers = ofForm(
+    vectorOf(
+      Array.from({ length: count }, (_, i) =>
+        recordValue([
+          { name: 'k', value: { type, data: intValue(i) } },
+          { name: 'v', value: { type, data: intValue(i % 500) } },
+        ]),
+      ),
+    ),
+    'record',
+  );
+  const texts: Vector = {
+    form: 'dictionary',
+    length: count,
+    codes: Uint32Array.from({ length: count }, (_, i) => i % 20),
+    values: vectorOf(Array.from({ length: 20 }, (_, i) => stringValue(`a text that is not short ${i}`))) as FlatVector,
+  };
+  const all: Vector = { ...numbers, fields: [...numbers.fields, { name: 's', optional: false, values: texts }] };
+  const plan = await compile(
+    'select count(*) as n, sum(b.v) as v, max(b.s) as s from few a join many b on a.k = b.k',
+    fileEnvironment({ few: undefined, many: undefined }),
+  );
+  let runs = 0;
+  const counted = {
+    open: () => {
+      runs++;
+      return spill.open();
+    },
+  };
+  // Numbers of 8 bytes, codes of 4, and what an index takes a row.
+  const memoryBytesMax = (count * (8 + 8 + 4 + 32)) / 0.4 + 30_000;
+  const answer = await runPlan(
+    plan,
+    { few: all, many: all },
+    { memoryBytesMax, host: { spill: counted }, batchRows: 500 },
+  );
+  expect(supOf(answer.map((b) => b.batch)).trim()).toBe('{n:4000,v:998000,s:"a text that is not short 9"}');
+  expect(runs).toBe(0);
 });
 
 test.each(turned)('in a thread with little memory left: %s', async (query) => {
