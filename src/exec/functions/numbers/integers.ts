@@ -42,8 +42,13 @@ const bitCount: Kernel = ([n], length) => {
 };
 const bitCountOfText = rowKernel('bit_count', ['string'], 'integer', (text) => {
   const bits = bitsOfText(text);
-  return bits === undefined ? new Refusal('integer argument required') : onesIn(BigInt(`0b${bits}`));
+  return bits === undefined ? new Refusal('integer argument required') : onesOf(bits);
 });
+const onesOf = (bits: string): number => {
+  let n = 0;
+  for (let i = 0; i < bits.length; i++) if (bits[i] === '1') n++;
+  return n;
+};
 const onesIn = (x: bigint): number => {
   let n = 0;
   for (let rest = x; rest !== 0n; rest &= rest - 1n) n++;
