@@ -12,6 +12,7 @@ import { GroupTable } from '../../aggregates/grouping/groups.ts';
 import { none } from '../../aggregates/grouping/pair-table.ts';
 import { alikeForSql } from '../../expressions/sql/compare.ts';
 import { lift } from '../../expressions/lift.ts';
+import { tidy } from '../../expressions/rows.ts';
 import { flatSize } from '../compact.ts';
 import { type Pairs, directOf, pairsDirect, placesOf, rangeOf } from './direct.ts';
 import { type KeySet, keySetOf, noKeys } from './key-set.ts';
@@ -295,7 +296,7 @@ interface AlikeKeys {
 const alikeKeys = (probe: FlatVector, built: FlatVector): AlikeKeys => {
   const alike = alikeForSql(probe, built, 0);
   if (!alike) return { probe, built, isUnread: true };
-  const [left, right] = [asFloats(alike.left), asFloats(alike.right)];
+  const [left, right] = [tidy(asFloats(alike.left)), tidy(asFloats(alike.right))];
   const isUnread = hasName(left, primitiveName(probe)) && hasName(right, primitiveName(built));
   return { probe: left, built: right, isUnread };
 };

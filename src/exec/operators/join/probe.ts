@@ -9,7 +9,7 @@ import { none } from '../../aggregates/grouping/pair-table.ts';
 import { under } from '../../aggregates/under.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { lift, withoutUnions } from '../../expressions/lift.ts';
-import { combine, isTrue } from '../../expressions/rows.ts';
+import { combine, isTrue, tidy } from '../../expressions/rows.ts';
 import { type Item, type Side, batches, evaluate } from '../../operator.ts';
 import { Breath } from '../rows/breath.ts';
 import type { Build } from '../build.ts';
@@ -59,7 +59,7 @@ export function* keysOf(
       // Of an error nobody knows whether it is among the others.
       else if (k === kinds.error && nullAware) out[i] = 2;
     });
-    keys.push(loose ? looseKey(under(key)) : under(key));
+    keys.push(tidy(loose ? looseKey(under(key)) : under(key)));
   }
   return { keys, out, isWhole, ...(loose && { loose }) };
 }

@@ -10,6 +10,14 @@ import { runPlan, supOf } from '../../../support/queries/run-plan.ts';
 const keys = [
   ...['1', '2', '1.', '2.5', '9007199254740993', 'true', 'false', '"1"', '"01"', '"x"', '"true"', '"2.5"', '""'],
   ...['2026-01-01T00:00:00Z', '"2026-01-01"', '127.0.0.1', '"127.0.0.1"', 'null', '{a:1}', '[1]', '1::=n'],
+  ...['1::(int64|null)', '"1"::(int64|string)'],
+];
+/** Values of one type each that lie apart from one another in a column, as members of unions and under names. */
+const apart = [
+  ['1::(int64|null)', '2::(int64|string)', '1::=n', '0.::(float64|null)'],
+  ['"1"::(int64|string)', '"01"::(string|null)', '"x"::=n', '"2026-01-01"::(string|null)'],
+  ['2026-01-01T00:00:00Z::(time|null)', '2026-01-02T00:00:00Z::=n', '2026-01-01T00:00:00Z::(time|string)'],
+  ['true::(bool|null)', 'false::=n', 'true::(bool|string)'],
 ];
 const answer = async (query: string, left: readonly string[], right: readonly string[]): Promise<string[]> => {
   const rows = (list: readonly string[]) =>
@@ -40,6 +48,13 @@ describe.each([
       expect(await answer(joined, [one], keys), one).toEqual(await answer(meant, [one], keys));
       expect(await answer(joined, keys, [one]), one).toEqual(await answer(meant, keys, [one]));
     }
+  });
+  test('of columns of one type under several', async () => {
+    for (const some of apart)
+      for (const others of [...apart, keys]) {
+        expect(await answer(joined, some, others), `${some} | ${others}`).toEqual(await answer(meant, some, others));
+        expect(await answer(joined, others, some), `${others} | ${some}`).toEqual(await answer(meant, others, some));
+      }
   });
   test('of mixed columns', async () => {
     const random = randomOf(5);
