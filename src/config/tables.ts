@@ -112,7 +112,7 @@ const formatOptions = (more: Outside) =>
       value: 'BYTES',
       least: 1024,
       most: 2 ** 32,
-      text: 'a Parquet file, which is held whole, since its footer comes last',
+      text: 'a Parquet file, which is held whole, since its footer comes last; and an Arrow file of Polars',
       ...more,
     },
   ] as const satisfies readonly OptionRow[];

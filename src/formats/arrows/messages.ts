@@ -1,5 +1,6 @@
 /**
  * Messages of an Arrow IPC stream (or file, which is a stream between marks): metadata and the body that belongs to it.
+ * Those of a file whose first message has no length are read by its table of contents.
  */
 import { LakeError } from '../../errors.ts';
 import { ByteSource } from '../byte-source.ts';
@@ -7,12 +8,15 @@ import type { ReadOptions } from '../format.types.ts';
 import { Spool } from '../spool.ts';
 import { BytesFault } from '../columns/type-bytes.ts';
 import { FlatTable } from '../arrow-schema/flat-read.ts';
-import { continuation } from '../arrow-schema/ipc.ts';
+import { continuation, headerCode } from '../arrow-schema/ipc.ts';
+import { type Contents, contentsOf, fileMark } from './contents.ts';
 
 /** Longest metadata of a message. */
 const metadataBytesMax = 64 << 20;
 /** Beyond this, detection takes the first word for text. */
 const detectedSchemaBytesMax = 1 << 20;
+/** No schema message is shorter: in a file a smaller word in place of its length is where its root is. */
+const schemaBytesMin = 40;
 
 /** One message, whole. */
 export interface Message {
@@ -35,35 +39,35 @@ export const tooLarge = (fault: string, offset: number): LakeError =>
     place: ` (option -arrows.body.max, byte ${offset})`,
   });
 
+type MessageOptions = Pick<ReadOptions, 'memory' | 'scratch' | 'parquetFileBytesMax'>;
 /** The messages of one input, be it a stream or a file, one after the other. */
 export class MessageReader {
-  private readonly source: ByteSource;
+  private source: ByteSource;
   private readonly bodyBytesMax: number;
-  private readonly options: Pick<ReadOptions, 'memory' | 'scratch'>;
+  private readonly options: MessageOptions;
   private isFile = false;
+  private contents: Contents | undefined;
 
-  constructor(
-    input: AsyncIterable<Uint8Array>,
-    bodyBytesMax: number,
-    options: Pick<ReadOptions, 'memory' | 'scratch'>,
-  ) {
+  constructor(input: AsyncIterable<Uint8Array>, bodyBytesMax: number, options: MessageOptions) {
     this.options = options;
-    this.source = new ByteSource(input, { memory: options.memory, format: 'arrows', what: 'metadata' });
+    this.source = this.sourceOf(input);
     this.bodyBytesMax = bodyBytesMax;
   }
 
   get offset(): number {
-    return this.source.offset;
+    const { offset } = this.source;
+    return this.contents ? this.contents.placeOf(offset) : offset;
   }
-  close(): Promise<void> {
-    return this.source.close();
+  async close(): Promise<void> {
+    await this.source.close();
+    this.contents?.close();
   }
 
   /** The schema message that a stream begins with; undefined at the end of the input. @throws BytesFault */
   async first(detecting = false): Promise<Message | undefined> {
     const { source } = this;
     if (!(await source.need(1))) return undefined;
-    if (await this.skipFileMark()) this.isFile = true;
+    if (await this.isByContents()) return this.whole();
     const length = await this.metadataLength();
     if (detecting && (length ?? 0) > detectedSchemaBytesMax)
       throw new BytesFault('schema message length exceeds 1 MiB');
@@ -75,18 +79,42 @@ export class MessageReader {
     const length = await this.metadataLength();
     return length ? this.message(length, 'batch') : undefined;
   }
+  /** Whether the input is a file whose messages its table of contents tells, since the first one has no length. */
+  async isByContents(): Promise<boolean> {
+    if (await this.skipFileMark()) this.isFile = true;
+    return this.isFile && this.hasBareSchema();
+  }
   /** Behind the stream may come another one; behind that of a file comes its table of contents. */
   mayContinue(): boolean {
     return !this.isFile;
   }
 
+  private sourceOf(input: AsyncIterable<Uint8Array>): ByteSource {
+    return new ByteSource(input, { memory: this.options.memory, format: 'arrows', what: 'metadata' });
+  }
   private async skipFileMark(): Promise<boolean> {
     const { source } = this;
-    if (!(await source.need(8))) return false;
-    const mark = 'ARROW1\0\0';
-    for (let i = 0; i < 8; i++) if (source.bytes[source.start + i] !== mark.charCodeAt(i)) return false;
-    source.start += 8;
+    const { length } = fileMark;
+    if (!(await source.need(length))) return false;
+    for (let i = 0; i < length; i++) if (source.bytes[source.start + i] !== fileMark.charCodeAt(i)) return false;
+    source.start += length;
     return true;
+  }
+  /** Whether there is metadata where its length should be. */
+  private async hasBareSchema(): Promise<boolean> {
+    const word = await this.word();
+    if (word !== undefined) this.source.start -= 4;
+    return word !== undefined && word > 0 && word < schemaBytesMin;
+  }
+  /** The schema of the file's table of contents; messages are those that it lists from here on. */
+  private async whole(): Promise<Message> {
+    const { source } = this;
+    const contents = await contentsOf(source, this.options);
+    this.contents = contents;
+    await source.close();
+    this.source = this.sourceOf(contents.messages());
+    const body = new Spool({ format: 'arrows', what: 'message body' });
+    return { kind: headerCode.schema, header: contents.schema, version: contents.version, body };
   }
   /** 0 at a mark of the end, undefined at the end of the input. */
   private async metadataLength(): Promise<number | undefined> {

@@ -71,10 +71,11 @@ export async function* readArrows(input: AsyncIterable<Uint8Array>, options: Rea
   }
 }
 
-/** What speaks against the input being Arrow: undefined if a schema of moderate size can be read. */
+/** What speaks against the input being Arrow: undefined if a schema of moderate size can be read, or a file's mark. */
 export const probeArrows = async (input: AsyncIterable<Uint8Array>): Promise<string | undefined> => {
   const messages = new MessageReader(input, bodyBytesMax, {});
   try {
+    if (await messages.isByContents()) return undefined;
     const schema = await messages.first(true);
     if (!schema) return 'arrow/ipc: could not read message schema: EOF';
     columnsOf(schema);

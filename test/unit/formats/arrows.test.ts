@@ -1,4 +1,5 @@
 /** Arrow IPC streams: what is written comes back, what other writers may send is read, damage ends in an error. */
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { tableFromArrays, tableFromIPC, tableToIPC } from 'apache-arrow';
@@ -151,6 +152,46 @@ describe('the stream', () => {
     expect((await convert(one, { from: 'arrows', read: { arrowBodyBytesMax: 8 } })).error).toMatch(
       /^arrows: arrow\/ipc: message body of \d+ bytes \(limit 8\) \(option -arrows\.body\.max, byte \d+\)$/,
     );
+  });
+});
+
+describe('a file of Polars, whose first message has no length', () => {
+  // pl.DataFrame({'a': [1, 2, None], 'c': pl.Series(['x', 'y', 'x'], dtype=pl.Enum(['x', 'y']))}).write_ipc(..,
+  // compression='uncompressed', record_batch_size=2), version 2.1
+  const file = readFileSync('test/cases/formats/samples/polars.arrow');
+  const rows = '1::(int64|null),c:"x" 2::(int64|null),c:"y" null::(int64|null),c:"x"'
+    .split(' ')
+    .map((row) => `{a:${row}::(string|null)}\n`);
+  for (const from of ['auto', 'arrows'] as const)
+    test(`is read by its table of contents (${from})`, async () => {
+      expect(await convert(file, { from })).toEqual({ output: rows.join(''), error: '' });
+    });
+  test('cut is refused', async () => {
+    expect((await convert(file.subarray(0, -1), { from: 'arrows' })).error).toBe(
+      'arrows: arrow/ipc: a file without its table of contents, which is at its end (byte 1619)',
+    );
+  });
+  test('has no more messages than bytes', async () => {
+    const twice = Buffer.from(file);
+    // Both batches are at the place of the first one, and longer than half of the file.
+    const blocks = file.lastIndexOf(Buffer.from('d803000000000000', 'hex'));
+    twice.writeBigInt64LE(200n, blocks);
+    twice.writeBigInt64LE(1400n, blocks + 16);
+    expect((await convert(twice, { from: 'arrows' })).error).toBe(
+      'arrows: arrow/ipc: table of contents points outside of the file (byte 1620)',
+    );
+  });
+  test('beyond the limit is refused', async () => {
+    expect((await convert(file, { from: 'arrows', read: { parquetFileBytesMax: 1600 } })).error).toBe(
+      'arrows: file: more than 1600 bytes (option -parquet.file.max)',
+    );
+  });
+  test('damaged ends in rows or an error', async () => {
+    for (let at = 0; at < file.length; at += 3) {
+      const damaged = Buffer.from(file);
+      damaged[at] ^= 0x41;
+      await convert(damaged, { from: 'arrows' });
+    }
   });
 });
 
