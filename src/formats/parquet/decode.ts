@@ -286,6 +286,8 @@ export const decodeDeltaLengths = (p: Place, count: number): Runs => {
 const prefixBytesMax = 1 << 28;
 /** DELTA_BYTE_ARRAY: each value begins with so many bytes of the one before. */
 export const decodeDeltaRuns = (p: Place, count: number): Runs => {
+  // Of a page of nulls alone some writers give both headers, with a first value that is none.
+  if (count === 0) return { offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
   const prefixes = decodeDeltas(p, count, false);
   const suffixes = decodeDeltaLengths(p, count);
   const offsets = new Uint32Array(count + 1);

@@ -1,7 +1,7 @@
 /** Pages that are read on, some rows at a time: whatever is held of them, the rows are the same. */
 import { describe, expect, test } from 'vitest';
 import { BytesFault } from '../../../../src/formats/columns/type-bytes.ts';
-import { HybridReader, decodeHybrid } from '../../../../src/formats/parquet/decode.ts';
+import { HybridReader, decodeDeltaRuns, decodeHybrid } from '../../../../src/formats/parquet/decode.ts';
 import { ReadMemory } from '../../../../src/formats/read-memory.ts';
 import type { ScratchBytes } from '../../../../src/formats/spool.ts';
 import { openReader } from '../../../../src/formats/formats.ts';
@@ -177,6 +177,14 @@ describe('runs and packed groups', () => {
     expect(() => {
       reader.next(new Uint8Array(6));
     }).toThrow(BytesFault);
+  });
+});
+
+test('texts by their prefixes: a page of nulls alone, as pyarrow writes it', () => {
+  const bytes = Buffer.from('80010400008001040000', 'hex');
+  expect(decodeDeltaRuns({ bytes, at: 0, end: bytes.length }, 0)).toEqual({
+    offsets: Uint32Array.of(0),
+    bytes: new Uint8Array(0),
   });
 });
 
