@@ -4,10 +4,11 @@
  * apart, that is numbers by their value alone, names and what may be null not at all, what a record lacks as null.
  *
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
- * of their fields; only lists, maps and type values are encoded one by one.
+ * of their fields, unions of plain values through those of their members; only lists, maps and other unions are encoded
+ * one by one.
  */
 import { asKeys } from '../../../vectors/decimal.ts';
-import { type PrimitiveType, type Type, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { type PrimitiveType, type Type, type UnionType, isFloat, isInteger, types } from '../../../vectors/type.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { zeroData } from '../../../vectors/value.ts';
 import {
@@ -20,6 +21,8 @@ import {
   type UnionVector,
   dataAt,
   dynamic,
+  emptyVector,
+  flatten,
   gather,
   range,
   take,
@@ -29,6 +32,7 @@ import { Builder } from '../../../vectors/builder.ts';
 import { charge } from '../../../vectors/stop.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
 import { classOf, concat } from '../../../vectors/concat.ts';
+import { opened, unionOfOne } from '../../../vectors/unions.ts';
 import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { overlay } from '../../expressions/rows.ts';
 import { AnyNumberPart, BytesPart, EncodedPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
@@ -179,6 +183,41 @@ class WrapPart implements Part {
     return this.name === undefined
       ? { form: 'error', length: inner.length, inner }
       : { form: 'named', name: this.name, length: inner.length, inner };
+  }
+}
+
+/**
+ * Unions of plain values, as columns that may be null are of: by the codes of their members. As keys within records,
+ * which subqueries with outer columns group by, 1,000,000 of them took 4 times as long while each was encoded.
+ */
+class UnionPart implements Part {
+  private readonly type: UnionType;
+  private readonly inner = new ColumnCodes();
+  constructor(type: UnionType) {
+    this.type = type;
+  }
+  get size(): number {
+    return this.inner.size;
+  }
+  get bytes(): number {
+    return this.inner.bytes;
+  }
+  codes(v: FlatVector, insert: boolean): Uint32Array {
+    return v.form === 'union' ? this.inner.codes(opened(v), insert) : unexpected(v);
+  }
+  values(): Vector {
+    const { type } = this;
+    if (this.size === 0) return emptyVector(type);
+    const rows = flatten(this.inner.values());
+    const members = type.members.map(emptyVector);
+    if (rows.form !== 'dynamic') return unionOfOne(type, this.tagOf(rows), rows, members);
+    const { length, tags, slots, parts } = rows;
+    const own = Uint32Array.from(parts, (part) => this.tagOf(part));
+    for (const [k, part] of parts.entries()) members[own[k]] = flatten(part);
+    return { form: 'union', type, length, tags: tags.map((tag) => own[tag]), slots, members };
+  }
+  private tagOf(member: Vector): number {
+    return this.type.members.indexOf(typeAt(member, 0));
   }
 }
 
@@ -563,8 +602,9 @@ const newPart = (v: Exclude<FlatVector, RecordVector>, sql: boolean): Part => {
     case 'list':
       return sql ? new ListPart() : new EncodedPart(v.type);
     case 'map':
-    case 'union':
       return new EncodedPart(v.type);
+    case 'union':
+      return v.type.members.every((m) => m.kind === 'primitive') ? new UnionPart(v.type) : new EncodedPart(v.type);
     case 'dynamic':
       return unexpected(v);
   }
