@@ -71,6 +71,7 @@ import {
   sqlText,
   sqlTime,
 } from './texts.ts';
+import { plainNumbers } from './plain-numbers.ts';
 import { wideRows } from './wide.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from '../time-bytes.ts';
 
@@ -240,22 +241,19 @@ const castPlain = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: Sq
       return v.form === 'bytes' || v.form === 'record' ? toInterval(v, type, cast) : byModel(v, target, type, cast);
     default:
   }
-  if (isText(v) && isInteger(target))
-    return byText(
-      v,
-      type,
-      cast,
-      (text) => withinRange(sqlInteger(text), target),
-      (list) => numbersOf(target, list),
-    );
+  if (isText(v) && isInteger(target)) {
+    const { low, high } = bounds(target);
+    const [least, most] = [Number(low), Number(high)];
+    return numbersOfTexts(v, target, type, cast, {
+      plain: (x) => (x >= least && x <= most ? x + 0 : undefined),
+      parse: (text) => withinRange(sqlInteger(text), target),
+    });
+  }
   if (isText(v) && isFloat(target))
-    return byText(
-      v,
-      type,
-      cast,
-      (text) => finite(sqlFloat(text), target, text),
-      (list) => numbersOf(target, list),
-    );
+    return numbersOfTexts(v, target, type, cast, {
+      plain: (x) => finite(x, target, ''),
+      parse: (text) => finite(sqlFloat(text), target, text),
+    });
   if (v.form === 'number' && isFloat(v.type) && isInteger(target)) return roundedRows(v, target, type, cast);
   if (v.form === 'number' && isFloat(target) && target !== types.float64) return narrowedFloats(v, target, type, cast);
   return byModel(v, target, type, cast);
@@ -268,6 +266,33 @@ const byModel = (v: FlatVector, target: PrimitiveType, type: SqlType, cast: SqlC
   const bad = new Uint8Array(v.length);
   for (let i = 0; i < v.length; i++) bad[i] = codes[i] === truth.error ? 1 : 0;
   return settle(out, bad, v, type, cast);
+};
+
+/** `plain`: of numbers that are written with digits alone; `parse`: of other texts; undefined where there is none. */
+const numbersOfTexts = (
+  v: BytesVector,
+  target: PrimitiveType,
+  type: SqlType,
+  cast: SqlCast,
+  {
+    plain,
+    parse,
+  }: {
+    readonly plain: (x: number) => number | undefined;
+    readonly parse: (text: string) => number | bigint | undefined;
+  },
+): Vector => {
+  const read = plainNumbers(v, isFloat(target));
+  const out = new NumberBuilder(target);
+  const bad = new Uint8Array(v.length);
+  for (let i = 0; i < v.length; i++) {
+    checkStopAt(i);
+    const own = read[i];
+    const x = own === own ? plain(own) : parse(textAt(v, i));
+    if (x === undefined) bad[i] = 1;
+    out.push(typeof x === 'bigint' ? integer(x) : (x ?? 0));
+  }
+  return settle(out.finish(), bad, v, type, cast);
 };
 
 /** One value a text; undefined where the text has none. */
