@@ -9,11 +9,14 @@
 import { isInteger, types } from '../../../vectors/type.ts';
 import { levelsMax } from '../../../vectors/type-limits.ts';
 import { type Value, intValue, nullValue, stringValue, stringData } from '../../../vectors/value.ts';
+import { type Vector, valueAt } from '../../../vectors/vector.ts';
+import type { JsonStep } from './json-bytes.ts';
 import { type Json, isJsonArray, isJsonObject, jsonOf, jsonText, parseJson } from '../../expressions/json-text.ts';
 import { itemsOf, listOf } from '../lists/lists.ts';
 import { remembered } from '../remembered.ts';
-import { rowsOf, type FunctionRow } from '../row.ts';
-import { Refusal, byRow } from '../typed.ts';
+import { byKernel, rowsOf, type FunctionRow } from '../row.ts';
+import { Refusal, byRow, rowKernel } from '../typed.ts';
+import { takenAtPlaces } from './json-places.ts';
 import { textParts } from './strings.ts';
 
 const noJson = new Refusal('text is no JSON');
@@ -121,6 +124,18 @@ const at = (v: Json, { steps }: Path): readonly Json[] => {
   return found;
 };
 
+/** The steps of a path of names and places from the first one on; undefined: it is none. */
+const placesOf = (path: Vector): readonly JsonStep[] | undefined => {
+  const { type, data } = valueAt(path, 0);
+  const found = type === types.string ? pathOf(stringData(data)) : undefined;
+  if (!found || found instanceof Refusal || found.isMany) return undefined;
+  const steps = found.steps.map((step): JsonStep | undefined => {
+    if (typeof step === 'string') return Buffer.from(step);
+    return typeof step === 'number' && step >= 0 && Number.isSafeInteger(step) ? step : undefined;
+  });
+  return steps.every((step) => step !== undefined) ? steps : undefined;
+};
+
 /** What a path, or each of a list of paths, leads to, written by `write`. */
 const taken =
   (write: (v: Json) => Value) =>
@@ -206,7 +221,10 @@ export const jsonFunctions: readonly FunctionRow[] = [
   ...rowsOf(
     'json_extract(json, path)',
     'The JSON at a path; of a list of paths, or a path with [*], a list. In SQL also json -> path.',
-    byRow('json_extract', ['value', 'value'], 'value', taken(asJson)),
+    byKernel(
+      takenAtPlaces(placesOf, 'json', rowKernel('json_extract', ['value', 'value'], 'value', taken(asJson))),
+      'bare',
+    ),
     [
       [`json_extract('{"a":[1,"x"]}','$.a[1]')`, '"\\"x\\""'],
       ['json_extract({a:{b:1}},"$.a")', '"{\\"b\\":1}"'],
@@ -221,7 +239,10 @@ export const jsonFunctions: readonly FunctionRow[] = [
   ...rowsOf(
     'json_extract_string(json, path)',
     'The same as text: strings without their quotes, null for null. In SQL also json ->> path.',
-    byRow('json_extract_string', ['value', 'value'], 'value', taken(asText)),
+    byKernel(
+      takenAtPlaces(placesOf, 'text', rowKernel('json_extract_string', ['value', 'value'], 'value', taken(asText))),
+      'bare',
+    ),
     [[`json_extract_string('{"a":[1,"x"]}','$.a[1]')`, '"x"'], broken('json_extract_string', ',"$.a"')],
     { also: ['json_extract_path_text'] },
   ),

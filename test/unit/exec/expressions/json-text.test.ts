@@ -1,6 +1,12 @@
 /** JSON texts: what the grammar allows, and what is read of them along a path of names. */
 import { expect, test } from 'vitest';
 import { type Json, isJsonObject, jsonText, parseJson } from '../../../../src/exec/expressions/json-text.ts';
+import { functionNamed } from '../../../../src/exec/functions/functions.ts';
+import { vectorOf } from '../../../../src/vectors/builder.ts';
+import { supText } from '../../../../src/vectors/sup/print.ts';
+import { nullValue, stringValue } from '../../../../src/vectors/value.ts';
+import { type Vector, valueAt } from '../../../../src/vectors/vector.ts';
+import { constantOf } from '../../../../src/vectors/builder.ts';
 import { randomOf, seedOf } from '../../../support/random.ts';
 
 const names = ['a', 'b', 'tags', 'ä"', '__proto__', '1'];
@@ -50,5 +56,30 @@ test(`a path of names finds the same in what is read for it, and refuses the sam
     const some = parseJson(text, path);
     expect([text, some !== undefined]).toEqual([text, whole !== undefined]);
     expect([text, path, along(some, path)]).toEqual([text, path, along(whole, path)]);
+  }
+});
+
+test(`values are copied from texts as those of parsed texts are written (seed ${seed})`, () => {
+  const length = 600;
+  const twice = ['', '{"a":{"b":1},"a":2}', '{"a":2,"a":{"b":1}}', '{"a":[{"b":0},1],"a":{"b":{"b":1},"b":null}}'];
+  for (let k = 0; k < 30; k++) {
+    const texts = vectorOf(
+      Array.from({ length }, (_, i) =>
+        i % 50 === 0 ? nullValue : stringValue(twice[i] ?? (i % 5 === 0 ? damaged(written(4)) : written(4))),
+      ),
+    );
+    const steps = Array.from({ length: random.below(4) }, () =>
+      random.pick([...names.map((name) => `."${name.replaceAll('"', '\\"')}"`), '[0]', '[1]', '[#-1]']),
+    );
+    const path = stringValue(k === 0 ? '$.a.b' : `$${steps.join('')}`);
+    for (const name of ['json_extract', 'json_extract_string']) {
+      const evaluate = functionNamed(name)!.make({} as never);
+      const rowsWith = (paths: Vector): string[] => {
+        const answer = evaluate([texts, paths], length) as Vector;
+        return Array.from({ length }, (_, i) => supText(valueAt(answer, i)));
+      };
+      // Where each row has a path of its own, each text is parsed.
+      expect(rowsWith(constantOf(path, length))).toEqual(rowsWith(vectorOf(Array.from({ length }, () => path))));
+    }
   }
 });
