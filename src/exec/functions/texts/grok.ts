@@ -1,8 +1,8 @@
 /** grok: text taken apart by named patterns. */
-import type { RE2JS } from 're2js';
+import { RE2JS, RE2JSSyntaxException } from 're2js';
 import { types } from '../../../vectors/type.ts';
 import { type Value, nullValue, recordValue, stringValue, stringData } from '../../../vectors/value.ts';
-import { compileRegexp, patternMax, tooLarge } from '../../expressions/regexp.ts';
+import { patternMax, tooLarge } from '../../expressions/regexp.ts';
 import { remembered } from '../remembered.ts';
 import { refused } from '../row.ts';
 import { grokPatterns } from './grok-patterns.ts';
@@ -73,10 +73,15 @@ const compile = (pattern: string, definitions: string): Grok | string => {
   const names: string[] = [];
   const expanded = expand(pattern, own, names, 0);
   if (typeof expanded !== 'string') return expanded.problem;
-  const re = compileRegexp(expanded);
-  if (typeof re === 'string') return re;
-  const groups = re.namedGroups();
-  return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
+  if (expanded.length > patternMax) return tooLarge(expanded.length);
+  try {
+    const re = RE2JS.compile(expanded);
+    const groups = re.namedGroups();
+    return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return error.message;
+    throw error;
+  }
 };
 
 const reference = /%\{(\w+)(?::([^:}]*))?(?::[^}]*)?\}/g;
