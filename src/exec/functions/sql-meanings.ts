@@ -206,7 +206,15 @@ const hexDigits = (v: Value): string | Refusal => {
     return BigInt.asUintN(64, BigInt(v.data)).toString(16).toUpperCase();
   return new Refusal('string, bytes or integer argument required');
 };
-const flattenedLists = (list: Items): Value | Refusal => flattened(list);
+const flattenedRows = rowKernel('flatten', ['list'], 'value', (list): Value | Refusal => flattened(list));
+/** The elements of lists of lists that are of one type lie one behind the other already. */
+const flattenedLists: Kernel = (args, length) => {
+  const v = flatten(args[0]!);
+  const lists = v.form === 'list' && v.type.kind === 'array' ? flatten(v.items) : undefined;
+  if (v.form !== 'list' || lists?.form !== 'list' || lists.type.kind !== 'array') return flattenedRows(args, length);
+  const { type, offsets, items } = lists;
+  return { form: 'list', type, length, offsets: v.offsets.map((at) => offsets[at]), items };
+};
 
 /** As in pipes, but that of the least integer of a type ends the query. @throws query-overflow */
 const withinType =
@@ -332,7 +340,7 @@ const meaningsOf = (rows: ReadonlyMap<string, FunctionRow>): readonly SqlMeaning
       text: 'In SQL the elements of a list of lists',
       argumentsMin: 1,
       argumentsMax: 1,
-      make: byRow('flatten', ['list'], 'value', flattenedLists),
+      make: byKernel(flattenedLists, 'bare'),
       examples: [['select flatten([[1],[2,3]]) as a', '{a:[1,2,3]}']],
     },
     {
