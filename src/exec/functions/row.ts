@@ -83,7 +83,11 @@ export const byVectors =
  * but for `wrapping`.
  */
 export const byValues = (f: (...values: readonly Value[]) => Value, wrapping?: Wrapping): FunctionRow['make'] =>
-  byKernel((args, length) => {
+  byKernel(valuesKernel(f), wrapping);
+/** The same as a kernel. */
+export const valuesKernel =
+  (f: (...values: readonly Value[]) => Value): Kernel =>
+  (args, length) => {
     const out = new Builder();
     const readers = args.map(valueReader);
     for (let i = 0; i < length; i++) {
@@ -91,7 +95,7 @@ export const byValues = (f: (...values: readonly Value[]) => Value, wrapping?: W
       out.append(f(...readers.map((read) => read(i))));
     }
     return out.finish();
-  }, wrapping);
+  };
 const valueReader = (v: Vector): ((i: number) => Value) => {
   const names = namesOf(inner(v));
   if (v.form !== 'constant') return names ? (i) => markNames(valueAt(v, i), names) : (i) => valueAt(v, i);
