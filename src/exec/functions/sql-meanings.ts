@@ -33,6 +33,7 @@ import { encodedText } from './texts/coding.ts';
 import { compiled, extract, hasGroup, matchesIn } from './texts/matches.ts';
 import { concatWithSeparator, repeated } from './texts/padding.ts';
 import { replaceIn } from './texts/patterns.ts';
+import { splitAtBytes } from './texts/splits.ts';
 import { replaceInSql, textParts } from './texts/strings.ts';
 import { byKernel, isNull, isText, type FunctionRow, type Kernel } from './row.ts';
 import { byUnit } from './times/by-unit.ts';
@@ -194,7 +195,7 @@ const splitMeaning = (name: string): SqlMeaning => ({
   text: 'In SQL a null separator parts nothing',
   argumentsMin: 2,
   argumentsMax: 2,
-  make: byRow(name, ['string', 'string?'], 'strings', splitText),
+  make: byKernel(splitAtBytes(rowKernel(name, ['string', 'string?'], 'strings', splitText)), 'bare'),
   examples: [[`select ${name}('a b',null) as a`, '{a:["a b"]}']],
 });
 

@@ -26,8 +26,9 @@ import {
 import { openBound } from '../../../query/plan/plan.ts';
 import { order } from '../../expressions/sql/value-order.ts';
 import { countOf, cut } from '../texts/code-points.ts';
-import { rowsOf, type FunctionRow } from '../row.ts';
-import { Refusal, byRow, type Entries, type Items } from '../typed.ts';
+import { byKernel, rowsOf, type FunctionRow } from '../row.ts';
+import { Refusal, byRow, rowKernel, type Entries, type Items } from '../typed.ts';
+import { elementsAtPlaces } from './places.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
 /** An array of these elements; without elements it is of the element type that is known. */
@@ -378,7 +379,7 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'array_extract(v, at)',
     "What brackets give in SQL: an element or character by its place from 1, a map's value by its key, a field by its name.",
-    byRow('array_extract', ['value', 'value'], 'value', extracted),
+    byKernel(elementsAtPlaces(rowKernel('array_extract', ['value', 'value'], 'value', extracted)), 'bare'),
     [
       ['array_extract([1,2],2)', '2'],
       ['array_extract("ab",-1)', '"b"'],

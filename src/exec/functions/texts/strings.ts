@@ -8,6 +8,7 @@ import { concatKernel } from '../../expressions/construct.ts';
 import { wrapErrors } from '../../expressions/rows.ts';
 import { aliasOf, byKernel, isError, isNull, isText, onTexts, texts, type FunctionRow, type Kernel } from '../row.ts';
 import { areAscii } from './code-points.ts';
+import { splitAtBytes } from './splits.ts';
 
 const stringOf = (text: (i: number) => string, length: number): Vector => {
   const out = new BytesBuilder(types.string);
@@ -208,7 +209,7 @@ const splitRow: FunctionRow = {
     { query: 'split("",",")', output: '[""]' },
     { query: 'split(1,",")', output: 'error({message:"split: string arg required",on:1})' },
   ],
-  make: byKernel(split, 'bare'),
+  make: byKernel(splitAtBytes(split), 'bare'),
 };
 
 export const strings: readonly FunctionRow[] = [
