@@ -8,6 +8,7 @@ import {
   type ListVector,
   type RecordVector,
   constant,
+  noRows,
   slice,
   take,
 } from '../../vectors/vector.ts';
@@ -19,8 +20,13 @@ import { type Item, type Step, batches, eachBatch, evaluate, isBatch } from '../
 import { kinds, kindsOf, rowsWithout } from './rows/kinds.ts';
 import { type ShapeRows, field, record, shapesOf } from './rows/records.ts';
 
-/** The elements of a list's rows, one behind the other. */
-type Items = (v: ListVector) => Vector;
+/** How elements are taken. */
+interface Taking {
+  /** The elements of a list's rows, one behind the other. */
+  readonly itemsOf: (v: ListVector) => Vector;
+  /** Nulls, and what is missing, beside a row have no elements; else they are no lists. */
+  readonly dropsNulls: boolean;
+}
 /**
  * `into`: the pipeline that runs on the elements of each value. Batches of at most about `rowsMax` rows. `sql`: elements
  * keep the names of their types, which say of some what they are; pipes take them off.
@@ -29,17 +35,19 @@ export const unnest = (
   expr: AsyncEvaluator,
   { into, rowsMax, sql }: { readonly into: Step | undefined; readonly rowsMax: number; readonly sql: boolean },
 ): Step => {
-  const itemsOf: Items = (v) => under(slice(v.items, v.offsets[0], v.offsets[v.length]), sql ? anyName : undefined);
+  const itemsOf = (v: ListVector): Vector =>
+    under(slice(v.items, v.offsets[0], v.offsets[v.length]), sql ? anyName : undefined);
+  const taking: Taking = { itemsOf, dropsNulls: sql };
   return eachBatch(function* push(batch) {
     const values = yield* evaluate(expr, batch);
     if (!into) {
       // Of nothing but lists the elements are there already, one list behind the other.
       const shapes = shapesOf(values);
       const list = shapes.length === 1 && !shapes[0].rows ? shapes[0].bare : undefined;
-      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length, itemsOf).all, rowsMax);
+      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length, taking).all, rowsMax);
       return;
     }
-    const { all, offsets } = elementsOf(shapesOf(values), values.length, itemsOf);
+    const { all, offsets } = elementsOf(shapesOf(values), values.length, taking);
     for (let i = 0; i < values.length; i++) {
       const found = into(slicesOf(all, offsets[i], offsets[i + 1], rowsMax));
       yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
@@ -75,8 +83,8 @@ interface Group {
   readonly counts: Uint32Array;
 }
 
-const elementsOf = (shapes: readonly ShapeRows[], length: number, itemsOf: Items): Elements => {
-  const groups = shapes.map((shape) => groupOf(shape, itemsOf));
+const elementsOf = (shapes: readonly ShapeRows[], length: number, taking: Taking): Elements => {
+  const groups = shapes.map((shape) => groupOf(shape, taking));
   const offsets = new Uint32Array(length + 1);
   for (const g of groups)
     g.counts.forEach((n, i) => {
@@ -97,10 +105,10 @@ const elementsOf = (shapes: readonly ShapeRows[], length: number, itemsOf: Items
   return { all: take(concat(groups.map((g) => g.values)), index), offsets };
 };
 
-const groupOf = ({ whole, bare, record: r, rows }: ShapeRows, itemsOf: Items): Group => {
-  if (r?.fields.length === 2) return pairs({ whole, pair: r, rows }, itemsOf);
+const groupOf = ({ whole, bare, record: r, rows }: ShapeRows, taking: Taking): Group => {
+  if (r?.fields.length === 2) return pairs({ whole, pair: r, rows }, taking);
   if (r) return ones(wrapErrors('unnest: encountered record without two fields', r), rows);
-  if (bare.form === 'list') return { rows, values: itemsOf(bare), counts: countsOf(bare) };
+  if (bare.form === 'list') return { rows, values: taking.itemsOf(bare), counts: countsOf(bare) };
   const special = kindsOf(whole);
   if (special && (special[0] === kinds.null || special.includes(kinds.missing))) return nulls(whole, special, rows);
   return ones(wrapErrors('unnest: encountered non-array value', bare), rows);
@@ -139,7 +147,7 @@ const pairs = (
     pair,
     rows,
   }: { readonly whole: Vector; readonly pair: RecordVector; readonly rows: Uint32Array | undefined },
-  itemsOf: Items,
+  { itemsOf, dropsNulls }: Taking,
 ): Group => {
   const [first, second] = pair.fields as readonly [Field, Field];
   const message = 'unnest: encountered record without an array/set type for second field';
@@ -167,11 +175,13 @@ const pairs = (
     } else {
       const kept: number[] = [];
       const own = new Uint32Array(shape.whole.length);
+      const special = dropsNulls ? kindsOf(shape.whole) : undefined;
       for (let i = 0; i < own.length; i++) {
+        if (special && (special[i] === kinds.null || special[i] === kinds.missing)) continue;
         own[i] = 1;
         kept.push(i);
       }
-      values.push(wrapErrors(message, take(on, Uint32Array.from(kept))));
+      if (kept.length > 0) values.push(wrapErrors(message, take(on, Uint32Array.from(kept))));
       places.push({ rows: shape.rows, counts: own });
     }
   }
@@ -179,7 +189,7 @@ const pairs = (
     p.counts.forEach((n, i) => {
       counts[p.rows ? p.rows[i] : i] = n;
     });
-  if (values.length === 1) return { rows, values: values[0], counts };
+  if (values.length < 2) return { rows, values: values[0] ?? noRows, counts };
   return { rows, values: interleaved(values, places, counts), counts };
 };
 const interleaved = (

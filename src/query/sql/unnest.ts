@@ -77,7 +77,7 @@ export class SqlUnnest {
       kind: 'record',
       elements: [{ kind: 'spread', value: fieldOf(thisExpr, rowField) }, ...elements],
     };
-    const lists = own.map((i) => orEmpty(this.lists[i]));
+    const lists = own.map((i) => this.lists[i]);
     return [unnestOp(lists), { kind: 'values', exprs: [orError(row)] }];
   }
 
@@ -160,7 +160,7 @@ export class SqlUnnest {
   /** The operators that make the rows. `settle`: how expressions are written over the rows before. */
   ops(settle: (e: PlanExpr) => PlanExpr): readonly PlanOp[] {
     const own = this.others;
-    return own.length === 0 ? [] : [unnestOp(own.map((i) => orEmpty(settle(this.lists[i]))))];
+    return own.length === 0 ? [] : [unnestOp(own.map((i) => settle(this.lists[i])))];
   }
 
   /** An expression over these rows. */
@@ -181,7 +181,10 @@ export class SqlUnnest {
   }
 }
 
-/** The rows, each as often as its lists have elements, with one of each. */
+/**
+ * The rows, each as often as its lists have elements, with one of each. The operator drops what is null: to ask first took
+ * a list three times.
+ */
 const unnestOp = (lists: readonly PlanExpr[]): PlanOp => ({
   kind: 'unnest',
   sql: true,
@@ -189,7 +192,11 @@ const unnestOp = (lists: readonly PlanExpr[]): PlanOp => ({
     kind: 'record',
     elements: [
       { kind: 'field', name: rowField, value: thisExpr },
-      { kind: 'field', name: elementField, value: lists.length === 1 ? lists[0] : callOf('list_zip', ...lists) },
+      {
+        kind: 'field',
+        name: elementField,
+        value: lists.length === 1 ? lists[0] : callOf('list_zip', ...lists.map(orEmpty)),
+      },
     ],
   },
 });
