@@ -71,10 +71,12 @@ const waitingShare = 0.25;
 const waitMsMax = 60_000;
 const waitMadeMin = 1 << 20;
 const waitHeavyMin = 16 << 20;
-/** Where so many have begun, or so many wait, others begin a little later: each of them would hold its first rows. */
+/** Where so many have begun others begin a little later: each of them would hold its first rows. */
 const begunMax = 16;
 const beginMsMax = 1000;
+/** Where so many wait others begin one by one, so far apart: what takes little is done before the next one begins. */
 const queueMin = 4;
+const apartMs = 100;
 /** How often those that wait look again, whatever they are told. */
 const waitLookMs = 50;
 
@@ -106,6 +108,8 @@ export class ThreadMemory {
   private readonly accounts = new Set<MemoryAccount>();
   private readonly waiting = new Set<() => void>();
   private looksAgainAt = 0;
+  /** When a task began last. */
+  begunAt = 0;
   /** Bytes that `relieve` left, and how many more make it look again. */
   private relievedAt = 0;
   private relievedAgain = againBytes;
@@ -217,11 +221,19 @@ export class ThreadMemory {
         use.claim?.claim() === false
       );
     if (!account.hasBegun && account.waitedMs < beginMsMax && this.begun() >= begunMax) return true;
-    if ((account.made < waitMadeMin && this.waiting.size < queueMin) || use.bytes() <= this.limit(waitingShare))
-      return false;
+    if ((account.made < waitMadeMin && !this.isEarly(account)) || use.bytes() <= this.limit(waitingShare)) return false;
     // Where others wait already, it has been found out that what is there is held.
     if (this.waiting.size === 0) this.relieve(waitingShare);
     return use.bytes() > this.limit(waitingShare);
+  }
+  /** Whether a task has to wait before it begins, where many wait: for those that came before it, then for its turn. */
+  private isEarly(account: MemoryAccount): boolean {
+    if (account.hasBegun || this.waiting.size < queueMin) return false;
+    for (const other of this.accounts) {
+      if (other === account) break;
+      if (other.isWaiting && !other.hasBegun) return true;
+    }
+    return performance.now() < this.begunAt + apartMs;
   }
   /** Whether a task should spill before it waits: what it holds meanwhile, nobody else can have. */
   wantsSpilled(account: MemoryAccount): boolean {
@@ -335,7 +347,7 @@ export class MemoryAccount {
     if (this.task.isPart !== true && this.waitedMs < waitMsMax && this.thread.isBehind(this)) {
       if (this.isLeaving || !this.leaves()) return this.wait(signal);
     } else this.isLeaving = this.hasLeft = false;
-    this.hasBegun = true;
+    this.begins();
     return undefined;
   }
   /** Whether it takes one more turn, in which its operators spill. */
@@ -353,6 +365,10 @@ export class MemoryAccount {
       signal.throwIfAborted();
     } while (this.waitedMs < waitMsMax && this.thread.isBehind(this) && !this.leaves());
     this.isWaiting = false;
+    this.begins();
+  }
+  private begins(): void {
+    if (!this.hasBegun) this.thread.begunAt = performance.now();
     this.hasBegun = true;
   }
 

@@ -288,6 +288,30 @@ describe('tasks that need much together', () => {
     memory.close(crowd[1]!);
     await Promise.all(waiting.map(({ then }) => then));
   });
+  test('where many wait others begin one after the other, and are not kept by them', async () => {
+    const use = { held: 10 * mega, garbage: 0 };
+    const { memory } = thread(use);
+    const heavy = Array.from({ length: 6 }, () => memory.open());
+    for (const account of heavy) {
+      make(account, 20);
+      expect(asked(account).waits).toBe(false);
+    }
+    use.held = 90 * mega;
+    expect(heavy.map((account) => asked(account).waits)).toEqual([false, true, true, true, true, true]);
+    const [small, next] = [memory.open(), memory.open()];
+    const [begins, follows] = [asked(small), asked(next)];
+    expect([begins.waits, follows.waits]).toEqual([true, true]);
+    let hasFollowed = false;
+    void follows.then.then(() => (hasFollowed = true));
+    await begins.then;
+    expect(hasFollowed).toBe(false);
+    // It goes on to its end, whatever others wait for.
+    expect(asked(small).waits).toBe(false);
+    await follows.then;
+    memory.close(small);
+    memory.close(next);
+    for (const account of heavy) memory.close(account);
+  }, 20_000);
   test('where the process has little left, those of one thread go on', async () => {
     const shared = claimMemory();
     const use = { bytes: () => 90 * mega, collect: () => undefined, isTight: () => true };
