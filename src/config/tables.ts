@@ -736,10 +736,10 @@ export const serveOptions = [
   {
     name: 'query.share.rows',
     type: 'integer',
-    fallback: '0',
+    fallback: '200000',
     value: 'ROWS',
     least: 0,
-    text: 'a query whose scan has at least this many rows, and 16 MiB of columns to read, is split over idle workers once 20 ms of work are left (float sums are then added per part); 0: never',
+    text: 'long queries that scan at least this many rows, and group or sort them without a join, are split over idle workers (float sums are then added per part); 0: never',
     ...inEnvironment,
   },
   {

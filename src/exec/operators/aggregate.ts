@@ -49,6 +49,8 @@ interface Parts {
   readonly bound?: { readonly column: number; readonly keep: KeyBound['keep'] };
   readonly totals?: TotalsSink & BlockTotals;
   readonly isPassing: boolean;
+  /** Where arguments are worked out that nothing keeps; absent: each run has its own. */
+  readonly room?: FloatRoom | undefined;
   readonly build: Build;
   readonly keys: readonly AsyncEvaluator[];
   readonly aggregates: readonly Compiled[];
@@ -98,6 +100,7 @@ const keepsNothing = ({ aggregates }: AggregateOp): boolean =>
       (!a.argument || !needsDriver(a.argument)) &&
       aggregateNamed(a.name)?.state(callOf(a)).keepsNothing === true,
   );
+const roomOf = ({ isPassing }: Parts): FloatRoom | undefined => (isPassing ? new FloatRoom() : undefined);
 const callOf = (a: Aggregate): StateCall => ({ ...a, all: !a.argument });
 /** Whether no row, and nothing of one, is needed once it has been aggregated. */
 export const keepsNoRows = (op: AggregateOp): boolean =>
@@ -120,7 +123,8 @@ export const shareGroups = (
   build: Build,
   thread: number,
 ): ((input: Stream) => Generator<Item, GroupsOfShare>) => {
-  const parts: Parts = { ...partsOf(op, build), ...(op.totals && { totals: op.totals }) };
+  const shared = partsOf(op, build);
+  const parts: Parts = { ...shared, room: roomOf(shared), ...(op.totals && { totals: op.totals }) };
   const store = new KeyStore(op.keys.length, thread, op.sql === true);
   return function* grouped(input) {
     const groups = new Groups(parts, store);
@@ -254,7 +258,7 @@ class Groups {
   private filter: KeyFilter | undefined;
   constructor(parts: Parts, store?: KeyStore, table = new GroupTable(parts.keys.length, parts.op.sql)) {
     this.parts = parts;
-    this.room = parts.isPassing ? new FloatRoom() : undefined;
+    this.room = parts.room ?? roomOf(parts);
     this.own = store?.begin();
     this.table = store?.table ?? table;
     this.states = parts.aggregates.map((a) => a.make());

@@ -72,7 +72,7 @@ export class ScanInput {
     const best = options.ordered ? undefined : options.filter?.best;
     if (best && isPath(source.keys[0], best.path)) this.bestKeys = new BestKeys(best, this.descending);
     this.tiny = new TinyRows(this.projection);
-    source.readers?.columns?.begin();
+    if (!options.goesOn) source.readers?.columns?.begin();
   }
 
   /** The next object of the list, unread. */

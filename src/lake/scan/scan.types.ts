@@ -105,6 +105,8 @@ export interface ScanOptions {
   readonly limit?: number;
   /** Default 4096. */
   readonly batchRows?: number;
+  /** Some of these rows were read already: for the cache it is the same scan that goes on. */
+  readonly goesOn?: boolean;
   readonly signal?: AbortSignal;
   /** Told of what was read: bytes of objects, and rows. */
   readonly read?: (bytes: number, rows: number) => void;

@@ -10,7 +10,6 @@ import { compareBytes } from '../../vectors/value.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ObjectMeta } from '../lake.types.ts';
 import { blockRowsMax } from '../objects/format.ts';
-import { projectionOf } from '../objects/reader.ts';
 import { scanObjects } from './scan.ts';
 import { countOthers, openReader } from './input.ts';
 import type { ScanOptions, ScanSource } from './scan.types.ts';
@@ -24,6 +23,7 @@ interface SharePart {
 /** `home` says which threads prefer it. */
 export interface Share {
   readonly home: number;
+  readonly rows: number;
   readonly parts: readonly SharePart[];
 }
 
@@ -32,15 +32,18 @@ export interface ShareSizes {
   /** Rows of a share, about, doubled from the least on: more the more there are. A block is never cut. */
   readonly shareRowsMin: number;
   readonly shareRowsMax: number;
-  /** Scans of fewer rows, or of fewer bytes of the columns that are read, are not shared. */
+  /** Scans of fewer rows are not shared. */
   readonly rowsMin: number;
-  readonly bytesMin: number;
+  /** The first block is a share by itself, which tells soon what the others cost. */
+  readonly hasProbe?: boolean;
 }
 /**
- * The same of queries. Whether a scan is shared depends on the rows alone, so that sums of floats are the same from run
- * to run.
+ * The same of queries. Whether a scan is shared depends on the rows and the plan alone, so that sums of floats are the
+ * same from run to run.
  */
 export interface QueryShares extends ShareSizes {
+  /** Plans of less work, in milliseconds by estimate (`nsOfRow`), are not shared. */
+  readonly estimatedMsMin: number;
   /**
    * Other threads are asked for help once so much work seems to be left, in milliseconds: cold code in a second thread
    * and its garbage cost more than short scans take.
@@ -52,8 +55,9 @@ export const shareSizes: QueryShares = {
   shareRowsMin: blockRowsMax,
   shareRowsMax: 8 * blockRowsMax,
   rowsMin: Infinity,
-  bytesMin: 16 << 20,
-  workMsMin: 20,
+  hasProbe: true,
+  estimatedMsMin: 150,
+  workMsMin: 50,
 };
 
 /** More objects than this are not listed and opened ahead. */
@@ -66,7 +70,6 @@ export const outputShares: ShareSizes = {
   shareRowsMin: blockRowsMax,
   shareRowsMax: blockRowsMax,
   rowsMin: 100_000,
-  bytesMin: 0,
 };
 
 /** Shares of the scan in order; undefined if it is better done by one thread. */
@@ -84,10 +87,8 @@ export const sharesOf = async (
   const rows = objects.reduce((n, o) => n + o.count, 0);
   if (page.next !== undefined || rows < sizes.rowsMin) return undefined;
   if (ordered && !isApart(objects, descending)) return undefined;
-  const projection = columns && projectionOf(columns);
   let skipped = 0;
-  let bytes = 0;
-  const list = new ShareList(shareRowsOf(rows / sharesWanted, sizes));
+  const list = new ShareList(shareRowsOf(rows / sharesWanted, sizes), sizes.hasProbe === true);
   for (const object of objects) {
     signal?.throwIfAborted();
     const reader = await openReader(source, object, read);
@@ -96,11 +97,10 @@ export const sharesOf = async (
       end += block.rows;
       if ((!range || isInRange(block, range, descending)) && (!pruner || reader.mayMatch(k, pruner))) {
         list.add(object, k, { rows: block.rows, middle: end - block.rows / 2 });
-        if (sizes.bytesMin > 0) bytes += reader.wantedBytes(k, projection);
       } else skipped++;
     });
   }
-  if (list.rows < sizes.rowsMin || bytes < sizes.bytesMin || list.shares.length < 2) return undefined;
+  if (list.rows < sizes.rowsMin || list.shares.length < 2) return undefined;
   counts?.skipped(skipped);
   await countOthers(source, range, counts);
   return list.shares;
@@ -117,8 +117,19 @@ const shareRowsOf = (wanted: number, { shareRowsMin, shareRowsMax }: ShareSizes)
   return rows;
 };
 
-/** The rows of one share. */
-export const scanShare = (source: ScanSource, { parts }: Share, options: ScanOptions): AsyncIterable<Vector> => {
+/** Gives the rows of one share after the other. */
+export type ShareScanner = (share: Share, options: ScanOptions) => AsyncIterable<Vector>;
+
+/** What reads shares in one thread: all of them are one scan for the cache, which keeps a part of a large one. */
+export const shareScanner = (source: ScanSource): ShareScanner => {
+  let goesOn = false;
+  return (share, options) => {
+    const rows = scanShare(source, share, { ...options, goesOn });
+    goesOn = true;
+    return rows;
+  };
+};
+const scanShare = (source: ScanSource, { parts }: Share, options: ScanOptions): AsyncIterable<Vector> => {
   const objects = parts.map((p) => p.object);
   const blocks = new Map(parts.map((p) => [p.object.id, p.blocks]));
   return scanObjects({ ...source, page: () => ({ objects }) }, { ...options, blocks: (id) => blocks.get(id) ?? [] });
@@ -140,13 +151,15 @@ const isApart = (objects: readonly ObjectMeta[], descending: boolean): boolean =
 const homeOf = (object: ObjectMeta): number => Number.parseInt(object.id.slice(-6), 16) || 0;
 
 class ShareList {
-  readonly shares: { home: number; parts: { object: ObjectMeta; blocks: number[] }[] }[] = [];
+  readonly shares: { home: number; rows: number; parts: { object: ObjectMeta; blocks: number[] }[] }[] = [];
   rows = 0;
   private readonly shareRows: number;
+  private readonly hasProbe: boolean;
   private heldRows = 0;
   private number = -1;
-  constructor(shareRows: number) {
+  constructor(shareRows: number, hasProbe: boolean) {
     this.shareRows = shareRows;
+    this.hasProbe = hasProbe;
   }
 
   /** `middle`: the row of the object that is in the block's middle, which tells its share. */
@@ -155,17 +168,23 @@ class ShareList {
     const number = Math.floor(middle / this.shareRows);
     const share = this.shares.at(-1);
     const part = share?.parts.at(-1);
-    if (part?.object === object && number === this.number) {
+    const isProbe = this.hasProbe && this.shares.length === 1;
+    if (!isProbe && part?.object === object && number === this.number) {
       part.blocks.push(block);
+      share!.rows += rows;
       this.heldRows += rows;
       // Several objects are one share only as long as they are small, all of them.
-    } else if (share && part?.object !== object && number === 0 && this.heldRows + object.count <= this.shareRows / 2) {
+    } else if (!isProbe && share && part?.object !== object && number === 0 && this.isSmallWith(object)) {
       share.parts.push({ object, blocks: [block] });
+      share.rows += rows;
       this.heldRows += rows;
     } else {
-      this.shares.push({ home: homeOf(object) + number, parts: [{ object, blocks: [block] }] });
+      this.shares.push({ home: homeOf(object) + number, rows, parts: [{ object, blocks: [block] }] });
       this.heldRows = rows;
     }
     this.number = number;
+  }
+  private isSmallWith(object: ObjectMeta): boolean {
+    return this.heldRows + object.count <= this.shareRows / 2;
   }
 }

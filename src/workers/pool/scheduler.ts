@@ -192,7 +192,7 @@ export class Scheduler {
   private helper(of: PartOf, helped: Thread, load: RunningTask): MessagePort | undefined {
     const [least] = [...this.threads].filter((thread) => thread !== helped).sort((a, b) => a.tasks.size - b.tasks.size);
     if (!least || this.closing || (of !== 'load' && least.tasks.size > 0)) return undefined;
-    if (of === 'output' && process.memoryUsage.rss() + helpBytes > this.options.residentBytesMax) return undefined;
+    if (of !== 'load' && process.memoryUsage.rss() + helpBytes > this.options.residentBytesMax) return undefined;
     const { port1, port2 } = new MessageChannel();
     const task = new RunningTask(
       this.nextTask++,

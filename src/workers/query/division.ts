@@ -13,9 +13,17 @@ import { pack, unpack } from '../../exec/carry.ts';
 import type { Division, PartAnswer, PartPlan, PartWorker, ShareScan } from '../../exec/source.ts';
 import type { ExecutionHost, Progress, ScanCounts, ScanRequest } from '../../exec/source.ts';
 import type { Scan } from '../../query/plan/plan.ts';
+import { nsOfRow } from '../../query/plan/work.ts';
 import type { Vector } from '../../vectors/vector.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
-import { type QueryShares, type Share, type ShareSizes, scanShare, sharesOf } from '../../lake/scan/shares.ts';
+import {
+  type QueryShares,
+  type Share,
+  type ShareSizes,
+  type ShareScanner,
+  shareScanner,
+  sharesOf,
+} from '../../lake/scan/shares.ts';
 import { collectRead } from '../collector.ts';
 import { type WorkerTools, poolSource } from './tools.ts';
 import { type WireError, fromWire } from '../messages.ts';
@@ -43,10 +51,16 @@ export type FromHelper =
 export const divider =
   (task: Task, tools: WorkerTools, progress: Progress): NonNullable<ExecutionHost['divide']> =>
   async (plan, counts) => {
-    const sizes = tools.shareSizes;
+    const sizes = worthwhile(plan, tools.shareSizes);
     const rows = await sharedRows(plan, { task, tools, progress, sizes, ...(counts && { counts }) });
     return rows && new SharedScan({ ...rows, task, tools, progress, plan, sizes });
   };
+
+/** A plan that does little with a row is shared from more rows on. */
+const worthwhile = ({ ops, aggregate }: PartPlan, sizes: QueryShares): QueryShares => {
+  const rows = (sizes.estimatedMsMin * 1e6) / nsOfRow(aggregate ? [...ops, aggregate] : ops);
+  return { ...sizes, rowsMin: Math.max(sizes.rowsMin, rows) };
+};
 
 /** The shares of the scan that a part begins with; undefined if it is better done by one thread. */
 interface SharedRowsOptions {
@@ -108,14 +122,13 @@ interface SharedScanOptions {
 class SharedScan implements Division {
   private readonly options: SharedScanOptions;
   private readonly claims: ShareClaims;
+  private readonly scanned: ShareScanner;
   private readonly ready = new Map<number, PartAnswer>();
   /** With their threads, once they have told. */
   private readonly helpers = new Map<MessagePort, number | undefined>();
   private passed = 0;
-  /** Shares that were worked out here, and how long that took. */
-  private done = 0;
-  private doneMs = 0;
-  private hasAsked = false;
+  /** How long the first share took. */
+  private firstMs = 0;
   private isLeft = false;
   private failure: unknown;
   private readonly notifier = new Notifier();
@@ -123,6 +136,7 @@ class SharedScan implements Division {
 
   constructor(options: SharedScanOptions) {
     this.options = options;
+    this.scanned = shareScanner(options.source);
     this.claims = new ShareClaims(options.shares.map((s) => s.home));
   }
 
@@ -140,7 +154,7 @@ class SharedScan implements Division {
     try {
       // What a share costs, and whether groups are too many to be merged, is seen in the first one.
       if (this.claims.takeFirst(thread.index)) yield await this.first(own);
-      this.askIfLong();
+      await this.askIfLong();
       while (this.passed < shares.length) {
         const answer = this.ready.get(this.passed) ?? (await this.next(own));
         task.signal.throwIfAborted();
@@ -156,15 +170,14 @@ class SharedScan implements Division {
   }
 
   private async first(own: PartWorker): Promise<PartAnswer> {
+    const began = performance.now();
     const answer = await this.answer(0, own);
+    this.firstMs = performance.now() - began;
     this.claims.pass(++this.passed);
     return answer;
   }
   private async answer(share: number, own: PartWorker): Promise<PartAnswer> {
-    const began = performance.now();
     const answer = await own((request) => this.scan(share, request));
-    this.doneMs += performance.now() - began;
-    this.done++;
     this.heard(answer);
     return answer;
   }
@@ -181,7 +194,6 @@ class SharedScan implements Division {
       const share = this.claims.take(thread.index, thread.of);
       if (typeof share === 'number') {
         this.ready.set(share, await this.answer(share, own));
-        this.askIfLong();
         // Answers of others come in between.
         await new Promise((resolve) => {
           setImmediate(resolve);
@@ -195,8 +207,8 @@ class SharedScan implements Division {
   }
 
   private scan(share: number, { signal, ...request }: ScanRequest): AsyncIterable<Vector> {
-    const { source, shares, progress, tools } = this.options;
-    return scanShare(source, shares[share]!, {
+    const { shares, progress, tools } = this.options;
+    return this.scanned(shares[share]!, {
       ...request,
       signal,
       batchRows: tools.batchRows,
@@ -204,13 +216,16 @@ class SharedScan implements Division {
     });
   }
 
-  /** Asks for help once as much work seems to be left as is worth it. */
-  private askIfLong(): void {
+  /**
+   * Asks for help if as much work seems to be left as is worth it, and waits until it is there: a thread that goes on at
+   * once hears of it only at the end of its next share.
+   */
+  private async askIfLong(): Promise<void> {
     const { shares, sizes, tools } = this.options;
-    const left = shares.length - this.done;
-    if (this.hasAsked || left < 2 || (this.doneMs / this.done) * left < sizes.workMsMin) return;
-    this.hasAsked = true;
-    for (let k = 1; k < Math.min(tools.thread.of, left); k++) void this.askForHelp();
+    const left = shares.slice(1).reduce((rows, share) => rows + share.rows, 0);
+    if ((this.firstMs / shares[0]!.rows) * left < sizes.workMsMin) return;
+    const helpers = Math.min(tools.thread.of, shares.length) - 1;
+    await Promise.all(Array.from({ length: helpers }, () => this.askForHelp()));
   }
   private async askForHelp(): Promise<void> {
     const { task, source, shares, plan } = this.options;

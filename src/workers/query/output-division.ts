@@ -19,7 +19,7 @@ import type { ExecutionContext } from '../../exec/context.ts';
 import type { Progress } from '../../exec/source.ts';
 import { type FormatName, createWriter } from '../../formats/formats.ts';
 import { canJoinParts } from '../../formats/parts.ts';
-import { type Share, type ShareSizes, scanShare } from '../../lake/scan/shares.ts';
+import { type Share, type ShareSizes, type ShareScanner, shareScanner } from '../../lake/scan/shares.ts';
 import type { ScanSource } from '../../lake/scan/scan.types.ts';
 import type { Plan } from '../../query/plan/plan.ts';
 import { rowByRow } from '../../query/plan/split.ts';
@@ -149,6 +149,7 @@ interface Ahead {
 class SharedOutput {
   private readonly options: SharedOutputOptions;
   private readonly claims: ShareClaims;
+  private readonly scanned: ShareScanner;
   private readonly pieces = new Map<number, Pieces>();
   /** With their threads, once they have told. */
   private readonly helpers = new Map<MessagePort, number | undefined>();
@@ -159,6 +160,7 @@ class SharedOutput {
 
   constructor(options: SharedOutputOptions) {
     this.options = options;
+    this.scanned = shareScanner(options.source);
     // Whoever comes takes the next one: nobody keeps columns of all rows.
     this.claims = new ShareClaims(options.shares.map(() => -1));
   }
@@ -232,7 +234,6 @@ class SharedOutput {
 
   private begin(write: ShareWriter): Ahead | undefined {
     const {
-      source,
       shares,
       context,
       tools: { thread, batchRows },
@@ -241,7 +242,7 @@ class SharedOutput {
     const share = this.claims.take(thread.index, thread.of);
     if (typeof share !== 'number') return undefined;
     const bytes = write((request) =>
-      scanShare(source, shares[share]!, { ...request, batchRows, read: readsInto(progress) }),
+      this.scanned(shares[share]!, { ...request, batchRows, read: readsInto(progress) }),
     );
     return { share, bytes, held: [], heldBytes: 0, hasEnded: false };
   }

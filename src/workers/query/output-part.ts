@@ -5,8 +5,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { unpack } from '../../exec/carry.ts';
 import type { PartPlan } from '../../exec/source.ts';
-import { scanShare } from '../../lake/scan/shares.ts';
-import type { ScanSource } from '../../lake/scan/scan.types.ts';
+import { type ShareScanner, shareScanner } from '../../lake/scan/shares.ts';
 import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './tools.ts';
 import { toWire } from '../messages.ts';
@@ -51,7 +50,7 @@ class OutputPart {
   private readonly claims: ShareClaims;
   private readonly abort = new AbortController();
   private readonly progress = noProgress();
-  private readonly source: ScanSource;
+  private readonly scanned: ShareScanner;
   private readonly notifier = new Notifier();
   private unreadBytes = 0;
   private rowsSent = 0;
@@ -67,7 +66,7 @@ class OutputPart {
       start.shares.map(() => -1),
       start.claims,
     );
-    this.source = partSource(tools, start);
+    this.scanned = shareScanner(partSource(tools, start));
   }
 
   async run(): Promise<void> {
@@ -131,7 +130,7 @@ class OutputPart {
     const before = { ...progress };
     const sentBefore = this.rowsSent;
     for await (const chunk of write((request) =>
-      scanShare(this.source, start.shares[share]!, {
+      this.scanned(start.shares[share]!, {
         ...request,
         batchRows: tools.batchRows,
         read: readsInto(progress),

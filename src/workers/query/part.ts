@@ -6,7 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { pack, unpack } from '../../exec/carry.ts';
 import { partWorker } from '../../exec/compile.ts';
 import type { PartPlan, PartWorker } from '../../exec/source.ts';
-import { scanShare } from '../../lake/scan/shares.ts';
+import { type ShareScanner, shareScanner } from '../../lake/scan/shares.ts';
 import { linkPart } from '../../vectors/stop.ts';
 import type { WorkerTools } from './tools.ts';
 import { toWire } from '../messages.ts';
@@ -45,6 +45,7 @@ class QueryPart {
   private readonly port: MessagePort;
   private readonly tools: WorkerTools;
   private readonly start: PartStart;
+  private readonly scanned: ShareScanner;
   private readonly claims: ShareClaims;
   private readonly abort = new AbortController();
   private readonly progress = noProgress();
@@ -55,6 +56,7 @@ class QueryPart {
     this.port = port;
     this.tools = tools;
     this.start = start;
+    this.scanned = shareScanner(partSource(tools, start));
     linkPart(this.abort.signal, task.signal);
     this.claims = new ShareClaims(
       start.shares.map((s) => s.home),
@@ -106,7 +108,7 @@ class QueryPart {
     const { progress, tools, start } = this;
     const before = { ...progress };
     const answer = await work((request) =>
-      scanShare(partSource(tools, start), start.shares[share]!, {
+      this.scanned(start.shares[share]!, {
         ...request,
         batchRows: tools.batchRows,
         read: readsInto(progress, request.counts),

@@ -135,21 +135,21 @@ test('wide rows that are merged are fewer at a time: a client that is slow holds
   expect(await mostOf([['k'], ['n1']])).toBeGreaterThan(20_000);
 });
 
-test('a scan that reads few bytes has no shares', async () => {
+test('the first block is a share by itself where it is to tell what the others cost', async () => {
   const rows = 40_000;
-  const values = Float64Array.from({ length: rows }, (_, i) => i % 200);
-  const source = sourceOf([await load(records(values, values), 'asc', 8192)], 'asc');
+  const values = Float64Array.from({ length: rows }, (_, i) => i);
+  const source = sourceOf([await load(records(values, values), 'asc', 2048)], 'asc');
   const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
-  const shares = async (bytesMin: number): Promise<number | undefined> =>
-    (await sharesOf(source, { ordered: true }, { ...sizes, bytesMin }))?.length;
-  expect(await shares(rows)).toBe(5);
-  expect(await shares(rows * 20)).toBeUndefined();
+  const lengths = async (hasProbe: boolean): Promise<readonly number[] | undefined> =>
+    (await sharesOf(source, { ordered: true }, { ...sizes, hasProbe }))?.map((share) => share.rows);
+  expect(await lengths(false)).toEqual([8192, 8192, 8192, 8192, 7232]);
+  expect(await lengths(true)).toEqual([2048, 6144, 8192, 8192, 8192, 7232]);
 });
 
 test('shares have about the same rows, whatever the size of blocks', async () => {
   const rows = 40_000;
   const values = Float64Array.from({ length: rows }, (_, i) => i);
-  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0, bytesMin: 0 };
+  const sizes = { shareRowsMin: 8192, shareRowsMax: 8192, rowsMin: 0 };
   const lengths = async (blockRows: number): Promise<number[]> => {
     const shares = await sharesOf(
       sourceOf([await load(records(values, values), 'asc', blockRows)], 'asc'),

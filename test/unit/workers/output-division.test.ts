@@ -26,7 +26,7 @@ const rowText = (i: number): string => {
 
 beforeAll(async () => {
   pools = await openCompared(rows, rowText, {
-    outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0 },
+    outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0 },
   });
   ({ alone, both } = pools);
 });

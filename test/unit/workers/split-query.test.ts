@@ -3,7 +3,7 @@ import type { LakeError } from '../../../src/errors.ts';
 import type { WorkerPool } from '../../../src/workers/pool.types.ts';
 import { type ComparedPools, answerOf, helpingThread, openCompared, ready, tasksOf } from './support.ts';
 
-const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, bytesMin: 0, workMsMin: 0 };
+const shareSizes = { shareRowsMin: 1, shareRowsMax: 1, rowsMin: 0, estimatedMsMin: 0, workMsMin: 0 };
 const rows = 120_000;
 let pools: ComparedPools;
 let alone: WorkerPool;
