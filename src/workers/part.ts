@@ -18,12 +18,20 @@ export const partContext = (tools: WorkerTools, progress: Progress, signal: Abor
   names: new Map(),
 });
 
-/** The source of the shares of a part. */
-export const partSource = (tools: WorkerTools, { keys, order }: PartStart): ScanSource => ({
+/**
+ * The source of the shares of a part. What a helper decodes is not kept: the threads' columns have one budget, of which
+ * the queries that are not helped would have half.
+ */
+export const partSource = ({ objects, readers }: WorkerTools, { keys, order }: PartStart): ScanSource => ({
   keys,
   order,
-  objects: tools.objects,
-  readers: tools.readers,
+  objects,
+  readers: {
+    get: (id) => readers.get(id),
+    set(id, reader) {
+      readers.set(id, reader);
+    },
+  },
   page: unavailable,
 });
 
