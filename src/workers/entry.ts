@@ -54,6 +54,7 @@ const port = parentPort!;
 const stops = new Int32Array(settings.stops);
 const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
+let begunTasks = 0;
 const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
 const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isNear() });
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
@@ -145,6 +146,7 @@ const tools: WorkerTools = {
   ...(settings.indexBase !== undefined && { indexBase: settings.indexBase }),
   from: settings.from,
   thread: settings.thread,
+  begun: () => begunTasks,
   shareSizes: settings.shareSizes,
   outputShares: settings.outputShares,
   readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
@@ -359,6 +361,7 @@ const take = (message: ToWorker): void => {
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
   );
   tasks.set(task.id, task);
+  begunTasks++;
   keepBuffersFor(tasks.size);
   warmUp?.end();
   void start(task, message.request);

@@ -165,18 +165,17 @@ export class Scheduler {
   }
 
   /**
-   * The thread that has the fewest tasks; of several the one that was given the last task: what it holds and what was
-   * freed in it is used again, and the others need none of it.
+   * The thread that has the fewest tasks; of several the one that helps others, which it leaves alone then, else the one
+   * that was given the last task: what it holds and what was freed in it is used again, and the others need none of it.
    */
   private threadFor(): Thread {
+    const rank = (thread: Thread): readonly number[] => [
+      thread.tasks.size,
+      [...thread.tasks.values()].filter(({ place }) => place !== undefined).length,
+      thread === this.latest ? 0 : 1,
+    ];
     let least: Thread | undefined;
-    for (const thread of this.threads)
-      if (
-        !least ||
-        thread.tasks.size < least.tasks.size ||
-        (thread === this.latest && thread.tasks.size === least.tasks.size)
-      )
-        least = thread;
+    for (const thread of this.threads) if (!least || isBefore(rank(thread), rank(least))) least = thread;
     if (!least) throw new LakeError('worker-died', { reason: 'it could not be started' });
     return least;
   }
@@ -280,3 +279,9 @@ export class Scheduler {
 
 const isLoad = ({ kind }: TaskRequest): boolean => kind === 'load' || kind === 'ingest' || kind === 'preview';
 const placeOf = (request: TaskRequest): PlaceKind => (isLoad(request) ? 'load' : 'query');
+
+/** By the first number in which they differ. */
+const isBefore = (a: readonly number[], b: readonly number[]): boolean => {
+  const at = a.findIndex((x, k) => x !== b[k]);
+  return at >= 0 && a[at]! < b[at]!;
+};

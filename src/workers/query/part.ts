@@ -66,7 +66,8 @@ class QueryPart {
 
   async run(): Promise<void> {
     let work: PartWorker | undefined;
-    const { thread } = this.tools;
+    const { thread, begun } = this.tools;
+    const others = begun();
     this.port.postMessage({ thread: thread.index } satisfies FromHelper);
     for (;;) {
       const { told } = this.passes;
@@ -80,6 +81,8 @@ class QueryPart {
         work ??= this.worker();
         await this.answer(share, work);
         await this.task.breathe();
+        // This core is not idle any more: the thread of the query does what is left.
+        if (begun() > others) return;
       } catch (error) {
         if (!this.abort.signal.aborted) this.port.postMessage({ share, error: toWire(error) } satisfies FromHelper);
         return;

@@ -105,6 +105,8 @@ export interface WorkerTools {
   /** From where indexes count in texts that do not say it. */
   readonly indexBase?: 0 | 1;
   readonly thread: { readonly index: number; readonly of: number };
+  /** How many tasks this thread has begun so far. */
+  readonly begun: () => number;
   readonly shareSizes: QueryShares;
   readonly outputShares: ShareSizes;
   /** What queries may read besides pools. */

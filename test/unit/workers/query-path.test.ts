@@ -374,6 +374,7 @@ describe('warm-up', () => {
     queryMemoryBytesMax: 1 << 26,
     recursion: { rounds: 10, rows: 10 },
     thread: { index: 0, of: 1 },
+    begun: () => 1,
     shareSizes: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity, estimatedMsMin: 0, workMsMin: 0 },
     outputShares: { shareRowsMin: 1, shareRowsMax: 1, rowsMin: Infinity },
     from: poolsOnly,

@@ -188,3 +188,28 @@ test('a query asks for no help while little work is left', async () => {
     await plain.close();
   }
 });
+
+test('a helper leaves the rest to the query once its thread has a task of its own', { timeout: 120_000 }, async () => {
+  const many = await openCompared(32 * 32_768, (k) => `{k:${k}}`, { shareSizes });
+  const { both: busy } = many;
+  try {
+    await ready(busy);
+    const began = performance.now();
+    const query = answerOf(
+      busy,
+      "from rows | put t:=regexp_replace(k::string, '(1|2|3)+([0-9]*)([0-9]*)x', '') | min(t)",
+    );
+    await expect.poll(() => helpingThread(busy), { timeout: 30_000, interval: 1 }).toBeDefined();
+    // It has to have begun: what came before that is none of its concern.
+    await new Promise((resolve) => {
+      setTimeout(resolve, 150);
+    });
+    await ready(busy);
+    await expect.poll(() => helpingThread(busy), { timeout: 30_000, interval: 1 }).toBeUndefined();
+    const leftAfterMs = performance.now() - began;
+    expect(await query).toBe('"0"\n');
+    expect(performance.now() - began).toBeGreaterThan(1.3 * leftAfterMs);
+  } finally {
+    await many.close();
+  }
+});
