@@ -101,5 +101,6 @@ const placeOf = (blocks: readonly Block[], at: number): number => {
     if (at <= before + length) return offset + at - before;
     before += length;
   }
-  return at;
+  // Of a file without messages.
+  return fileMark.length + at - before;
 };

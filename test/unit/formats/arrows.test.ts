@@ -166,6 +166,17 @@ describe('a file of Polars, whose first message has no length', () => {
     test(`is read by its table of contents (${from})`, async () => {
       expect(await convert(file, { from })).toEqual({ output: rows.join(''), error: '' });
     });
+  test('may have no rows', async () => {
+    // pl.DataFrame({'a': []}, schema={'a': pl.Int64})
+    const empty = Buffer.from(
+      'QVJST1cxAAAEAAAA8v///xQAAAAEAAEAAAAKAAsACAAKAAQA+P///wwAAAAIAAgAAAAEAAEAAAAEAAAA7P///zgAAAAgAAAAGAAA' +
+        'AAECAAAQABIABAAQABEACAAAAAwAAAAAAPT///9AAAAAAQAAAAgACQAEAAgAAQAAAGEAAAD/////AAAAAAQAAADs////KAAAACAA' +
+        'AAAUAAAABAAAAAwAEgAQAAQACAAMAAAAAAAAAAAAAAAAAPj///8MAAAACAAIAAAABAABAAAABAAAAOz///84AAAAIAAAABgAAAAB' +
+        'AgAAEAASAAQAEAARAAgAAAAMAAAAAAD0////QAAAAAEAAAAIAAkABAAIAAEAAABhAIoAAABBUlJPVzE=',
+      'base64',
+    );
+    expect(await convert(empty, { from: 'auto' })).toEqual({ output: '', error: '' });
+  });
   test('cut is refused', async () => {
     expect((await convert(file.subarray(0, -1), { from: 'arrows' })).error).toBe(
       'arrows: arrow/ipc: a file without its table of contents, which is at its end (byte 1619)',
