@@ -8,26 +8,36 @@ import { extensionKey, typeCode, uuidExtension } from './ipc.ts';
 const columnsMax = 100_000;
 const depthMax = 100;
 
-/** @throws BytesFault */
-export const readSchema = (schema: FlatTable): readonly Column[] => {
+/** `unknown`: what a type counts as that cannot be read; absent: it is refused. @throws BytesFault */
+export const readSchema = (schema: FlatTable, unknown?: ColumnType): readonly Column[] => {
   if (schema.int16(0) !== 0) throw new BytesFault('big-endian data');
-  const budget = { columns: columnsMax };
+  const budget = { columns: columnsMax, unknown };
   return schema.tables(1).map((f) => readField(f, budget, 0));
 };
 
 interface Budget {
   columns: number;
+  readonly unknown: ColumnType | undefined;
 }
 const readField = (field: FlatTable, budget: Budget, depth: number): Column => {
   if (--budget.columns < 0) throw new BytesFault(`more than ${columnsMax} columns`);
   if (depth > depthMax) throw new BytesFault(`types nested deeper than ${depthMax}`);
   const children = field.tables(5).map((c) => readField(c, budget, depth + 1));
-  const type = meant(readType(field.uint8(2), field.table(3), children), field);
+  const type = typeOf(field, children, budget);
   const encoding = field.table(4);
   const column: Column = { name: field.text(0), type, nullable: field.bool(1) };
   if (!encoding) return column;
   const index = encoding.table(1);
   return { ...column, dictionary: { id: encoding.id(0), ...(index ? intOf(index) : { bits: 32, signed: true }) } };
+};
+const typeOf = (field: FlatTable, children: readonly Column[], { unknown }: Budget): ColumnType => {
+  try {
+    return meant(readType(field.uint8(2), field.table(3), children), field);
+  } catch (problem) {
+    if (!(problem instanceof BytesFault)) throw problem;
+    if (unknown) return unknown;
+    throw new BytesFault(`column ${field.text(0)}: ${problem.message}`, { cause: problem });
+  }
 };
 
 const intOf = (type: FlatTable): { readonly bits: 8 | 16 | 32 | 64; readonly signed: boolean } => {

@@ -19,7 +19,8 @@ export const storedSchema = (text: string): readonly Column[] | undefined => {
   try {
     const message = FlatTable.root(bytes.subarray(start));
     const schema = message.uint8(1) === headerCode.schema ? message.table(2) : undefined;
-    return schema && readSchema(schema);
+    // Of a type that is not known (Polars has integers of 128 bits) the file's own schema tells what is to be known.
+    return schema && readSchema(schema, { kind: 'null' });
   } catch (problem) {
     if (problem instanceof BytesFault) return undefined;
     throw problem;
