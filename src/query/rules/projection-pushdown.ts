@@ -76,6 +76,18 @@ export const followed = (
   return { ops: out, demand };
 };
 
+/** What rows beside elements of lists ask for: of the whole row as a field what is asked of that. */
+const takenApart = (e: PlanExpr, demand: Demand): Demand => {
+  if (demand === 'all' || e.kind !== 'record') return readBy([e]);
+  return allOf(
+    e.elements.map((element): Demand => {
+      if (element.kind !== 'field' || element.value.kind !== 'this') return readBy([{ ...e, elements: [element] }]);
+      const paths = demand.filter(([name]) => name === element.name).map(([, ...rest]) => rest);
+      return paths.some((path) => path.length === 0) ? 'all' : paths;
+    }),
+  );
+};
+
 const nested = (op: PlanOp, demand: Demand, tables: Demands): { readonly op: PlanOp; readonly demand: Demand } => {
   switch (op.kind) {
     case 'scan':
@@ -96,7 +108,7 @@ const nested = (op: PlanOp, demand: Demand, tables: Demands): { readonly op: Pla
     case 'values':
       return columnsOf(op, demand);
     case 'unnest': {
-      if (!op.into) return { op, demand: readBy([op.expr]) };
+      if (!op.into) return { op, demand: takenApart(op.expr, demand) };
       return { op: { ...op, into: { ops: followed(op.into.ops, demand, tables).ops } }, demand: readBy([op.expr]) };
     }
     case 'setOperation':

@@ -167,8 +167,13 @@ export class SqlUnnest {
   settle(e: PlanExpr): PlanExpr {
     const own = this.others;
     if (own.length === 0) return e;
+    // What is written out as a list is one in each row.
+    const isWritten = own.length === 1 && this.lists[own[0]].kind === 'array';
     const visit = (part: PlanExpr): PlanExpr => {
-      if (isMarker(part)) return this.a.like(part, orError(elementAt(own, indexOf(part))));
+      if (isMarker(part)) {
+        const element = elementAt(own, indexOf(part));
+        return this.a.like(part, isWritten ? element : orError(element));
+      }
       if (part.kind === 'this') return this.a.like(part, fieldOf(thisExpr, rowField));
       if (part.kind === 'subquery' && part.correlated)
         return this.a.like(part, {
