@@ -87,6 +87,7 @@ const marks = [
   { name: 'bzip2', mark: [0x42, 0x5a, 0x68] },
   { name: 'xz', mark: [0xfd, 0x37, 0x7a, 0x58, 0x5a] },
   { name: 'PDF', mark: [0x25, 0x50, 0x44, 0x46] },
+  { name: 'zstd, which a body says by Content-Encoding: zstd', mark: [0x28, 0xb5, 0x2f, 0xfd] },
 ] as const;
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
