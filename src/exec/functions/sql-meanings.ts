@@ -10,6 +10,7 @@ import { fitsInt64 } from '../../vectors/literal.ts';
 import {
   type Value,
   integer,
+  itemsData,
   nullValue,
   recordValue,
   stringValue,
@@ -139,7 +140,7 @@ const extracted = (
 ): Value | Refusal => {
   if (group === null) return stringValue('');
   const names = namesIn(group);
-  if (names === undefined) return new Refusal('integer or list of strings required', 2);
+  if (names instanceof Refusal) return names;
   if (typeof names === 'number') {
     const found = extract(s, pattern, names, options);
     return found instanceof Refusal ? found : stringValue(found);
@@ -155,11 +156,17 @@ const extracted = (
     })),
   );
 };
+/** Of more groups nobody wants a record. */
+const groupNamesMax = 1000;
 /** The number of a group, or names for the groups from the first one on. */
-const namesIn = (group: Value): number | readonly string[] | undefined => {
+const namesIn = (group: Value): number | readonly string[] | Refusal => {
   if (typeof group.data === 'number') return group.data;
+  if (group.type.kind === 'array' && itemsData(group.data).length > groupNamesMax)
+    return new Refusal(`more than ${groupNamesMax} names`, 2);
   const names = itemsOf(group)?.values;
-  return names?.every((n) => n.type === types.string) ? names.map((n) => stringData(n.data)) : undefined;
+  return names?.every((n) => n.type === types.string)
+    ? names.map((n) => stringData(n.data))
+    : new Refusal('integer or list of strings required', 2);
 };
 const extractedAll = (
   s: string,
@@ -169,7 +176,7 @@ const extractedAll = (
 ): Value | null | Refusal => {
   if (group === null) return null;
   const names = namesIn(group);
-  if (names === undefined) return new Refusal('integer or list of strings required', 2);
+  if (names instanceof Refusal) return names;
   const re = compiled(pattern, options, 3);
   const rows: Value[] = [];
   if (re instanceof Refusal) return re;

@@ -41,17 +41,30 @@ const binaryBytes = (text: string): Uint8Array | Refusal => {
 const base64Bytes = (text: string): Uint8Array | Refusal =>
   isBase64(text) ? decodedBytes(text, 'base64') : new Refusal('not base64');
 
-const urlDecoded = (text: string): string =>
-  Buffer.from(
-    text.replace(/%[0-9a-fA-F]{2}|[^%]+|%/g, (part) =>
-      /^%[0-9a-fA-F]{2}$/.test(part)
-        ? String.fromCharCode(Number.parseInt(part.slice(1), 16))
-        : Buffer.from(part).toString('latin1'),
-    ),
-    'latin1',
-  ).toString('utf8');
-const urlEncoded = (text: string): string =>
-  encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+const percent = 0x25;
+/** The value of a hexadecimal digit; NaN for other bytes. */
+const hexDigit = (code: number | undefined): number =>
+  code === undefined ? NaN : Number.parseInt(String.fromCharCode(code), 16);
+/** In its bytes, which become no more. */
+const urlDecoded = (text: string): string => {
+  const bytes = Buffer.from(text);
+  let n = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    checkStopAt(i);
+    const code = bytes[i] === percent ? hexDigit(bytes[i + 1]) * 16 + hexDigit(bytes[i + 2]) : NaN;
+    if (code === code) i += 2;
+    bytes[n++] = code === code ? code : bytes[i];
+  }
+  return bytes.toString('utf8', 0, n);
+};
+/** A byte becomes three, in a text that is there twice for a moment. */
+const urlEncoded = (text: string): string => {
+  chargeText(Buffer.byteLength(text) * 6, 'url_encode');
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+};
 
 const baseMin = 2;
 const baseMax = 36;
