@@ -57,9 +57,11 @@ const urlDecoded = (text: string): string => {
   }
   return bytes.toString('utf8', 0, n);
 };
+/** Shorter texts are not worth a charge. */
+const longText = 1 << 16;
 /** A byte becomes three, in a text that is there twice for a moment. */
 const urlEncoded = (text: string): string => {
-  chargeText(Buffer.byteLength(text) * 6, 'url_encode');
+  if (text.length > longText) chargeText(Buffer.byteLength(text) * 6, 'url_encode');
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
