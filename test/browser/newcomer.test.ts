@@ -423,6 +423,7 @@ describe.skipIf(lacksChromium())('a newcomer', () => {
       // The list of all pools begins with them too, and another page knows of them.
       await page.goto(`${pages.service.address}/#/pools`);
       await page.reload();
+      await page.locator('.pools tbody .name').first().waitFor();
       const names = async (): Promise<readonly string[]> => page.locator('.pools tbody .name').allTextContents();
       await expect.poll(async () => (await names()).slice(0, 2)).toEqual(['use c', 'use b']);
       await page.getByRole('button', { name: 'Pool', exact: true }).click();
