@@ -15,8 +15,7 @@ export const createBranch: OtherKind<'create branch'> = {
     checkId(commit);
   },
   work: async ({ store }, job) => {
-    store.mustBeNew(job.name);
-    await mustBeWhole(store, job.commit);
+    await mustBeNameable(store, job);
     return store.createBranch(job.name, job.commit);
   },
 };
@@ -62,8 +61,7 @@ export const createTag: OtherKind<'create tag'> = {
     checkId(commit);
   },
   work: async ({ store }, job) => {
-    store.mustBeNew(job.name);
-    await mustBeWhole(store, job.commit);
+    await mustBeNameable(store, job);
     return store.tags.create(job.name, job.commit);
   },
 };
@@ -80,6 +78,14 @@ export const deleteTag: OtherKind<'delete tag'> = {
 /** @throws commit-invalid */
 const checkId = (commit: Id): void => {
   if (!plainId(commit)) throw new LakeError('commit-invalid', { id: commit });
+};
+/** Branches and tags share their names. */
+const mustBeNameable = async (
+  store: PoolStore,
+  { name, commit }: { readonly name: string; readonly commit: Id },
+): Promise<void> => {
+  store.mustBeNew(name);
+  await mustBeWhole(store, commit);
 };
 /** What gets a name can be read. @throws commit-not-found, vacuumed */
 const mustBeWhole = async (store: PoolStore, commit: Id): Promise<void> => {

@@ -5,19 +5,13 @@ import { type Value, nullValue, recordValue, stringValue, stringData } from '../
 import { patternMax, tooLarge } from '../../expressions/regexp.ts';
 import { remembered } from '../remembered.ts';
 import { refused } from '../row.ts';
+import { Refusal } from '../typed.ts';
 import { grokPatterns } from './grok-patterns.ts';
 
 /** A compiled pattern: group numbers in order, with the field that each goes to. */
 interface Grok {
   readonly re: RE2JS;
   readonly fields: readonly { readonly name: string; readonly group: number }[];
-}
-/** Why there is no pattern. */
-class Problem {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
 }
 /** How deep patterns may refer to one another. */
 const referenceDepthMax = 50;
@@ -30,11 +24,8 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
   if (pattern.type !== types.string) return refused('grok: pattern argument must be a string', pattern);
   if (text.type !== types.string) return refused('grok: input argument must be a string', text);
   const compiled = compiledOf(stringData(pattern.data), definitions ? stringData(definitions.data) : '');
-  if (compiled instanceof Problem)
-    return refused(
-      `grok: ${compiled.text}`,
-      compiled.text.startsWith('the pattern already') && definitions ? definitions : pattern,
-    );
+  if (compiled instanceof Refusal)
+    return refused(`grok: ${compiled.text}`, (compiled.argument === definitionsArgument && definitions) || pattern);
   const matcher = compiled.re.matcher(stringData(text.data));
   if (!matcher.find()) return refused('grok: value does not match pattern', text);
   const fields = new Map<string, string>();
@@ -46,40 +37,41 @@ export const grok = (pattern: Value, text: Value, definitions?: Value): Value =>
   return recordValue([...fields].map(([name, value]) => ({ name, value: stringValue(value) })));
 };
 
-const compiledOf = (pattern: string, definitions: string): Grok | Problem => {
+const definitionsArgument = 2;
+const compiledOf = (pattern: string, definitions: string): Grok | Refusal => {
   // Before the two are put together: each may be millions of characters.
   const longest = Math.max(pattern.length, definitions.length);
-  return longest > patternMax ? new Problem(tooLarge(longest)) : compiledOfKey(JSON.stringify([pattern, definitions]));
+  return longest > patternMax ? new Refusal(tooLarge(longest)) : compiledOfKey(JSON.stringify([pattern, definitions]));
 };
-const compiledOfKey = remembered((key): Grok | Problem => {
+const compiledOfKey = remembered((key): Grok | Refusal => {
   const [pattern, definitions] = JSON.parse(key) as [string, string];
-  const found = compile(pattern, definitions);
-  return typeof found === 'string' ? new Problem(found) : found;
+  return compile(pattern, definitions);
 });
 
-const compile = (pattern: string, definitions: string): Grok | string => {
-  if (pattern === '') return 'an empty expression';
+const compile = (pattern: string, definitions: string): Grok | Refusal => {
+  if (pattern === '') return new Refusal('an empty expression');
   const own = new Map<string, string>();
   for (const line of definitions.split('\n')) {
     const m = /^\s*(\S+)\s+(.*)$/.exec(line);
     if (!m) continue;
-    if (own.has(m[1]) || Object.hasOwn(grokPatterns, m[1])) return 'the pattern already exist';
+    if (own.has(m[1]) || Object.hasOwn(grokPatterns, m[1]))
+      return new Refusal('the pattern already exist', definitionsArgument);
     const unknown = [...m[2].matchAll(reference)]
       .map((r) => r[1])
       .find((name) => !own.has(name) && !Object.hasOwn(grokPatterns, name));
-    if (unknown !== undefined) return `the '${unknown}' pattern doesn't exist`;
+    if (unknown !== undefined) return new Refusal(`the '${unknown}' pattern doesn't exist`);
     own.set(m[1], m[2]);
   }
   const names: string[] = [];
   const expanded = expand(pattern, own, names, 0);
-  if (typeof expanded !== 'string') return expanded.problem;
-  if (expanded.length > patternMax) return tooLarge(expanded.length);
+  if (typeof expanded !== 'string') return new Refusal(expanded.problem);
+  if (expanded.length > patternMax) return new Refusal(tooLarge(expanded.length));
   try {
     const re = RE2JS.compile(expanded);
     const groups = re.namedGroups();
     return { re, fields: names.map((name, k) => ({ name, group: groups[`g${k}`] })) };
   } catch (error) {
-    if (error instanceof RE2JSSyntaxException) return error.message;
+    if (error instanceof RE2JSSyntaxException) return new Refusal(error.message);
     throw error;
   }
 };
