@@ -15,7 +15,7 @@ import { cutOut } from './cut.ts';
 import { hasRowsLeft } from './left.ts';
 import { isInRange, keyRange } from './range.ts';
 import type { BlockCounts, ScanOptions, ScanSource } from './scan.types.ts';
-import { TinyRows } from '../tables/tiny-rows.ts';
+import { TinyRows } from '../objects/tiny-rows.ts';
 
 /** Objects of a page: few at first. */
 const firstPageObjects = 16;

@@ -8,7 +8,7 @@ import type { ObjectMeta } from '../../../src/lake/lake.types.ts';
 import { openObject, projectionOf, sourceOfBytes } from '../../../src/lake/objects/reader.ts';
 import type { ObjectStore } from '../../../src/lake/objects/objects.ts';
 import { scanObjects } from '../../../src/lake/scan/scan.ts';
-import { TinyRows } from '../../../src/lake/tables/tiny-rows.ts';
+import { TinyRows } from '../../../src/lake/objects/tiny-rows.ts';
 import { formatTable } from '../../../src/formats/formats.ts';
 import { type Vector, valueAt } from '../../../src/vectors/vector.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';

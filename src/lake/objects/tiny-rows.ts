@@ -15,7 +15,7 @@ import { checksum } from '../columns/checksum.ts';
 import type { Projection } from '../columns/wanted.ts';
 import { encodings, numberKinds } from '../columns/encodings.ts';
 import { type Layout, readLayout, readTypes } from '../columns/layout.ts';
-import { header, magic, plainVersion, trailerLength } from '../objects/format.ts';
+import { header, magic, plainVersion, trailerLength } from './format.ts';
 
 /** Each shape keeps columns of its own; data of ever new ones is left to the ordinary reader. */
 const shapesMax = 256;
