@@ -168,7 +168,7 @@ export async function* drive(stream: Stream, signal: AbortSignal): AsyncGenerato
       }
       if (value instanceof Promise) await value;
       else yield value;
-      if (isTurnLong()) await nextTurn();
+      if (isTurnLong()) await nextTurn(signal);
       signal.throwIfAborted();
     }
   } finally {

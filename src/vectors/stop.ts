@@ -16,6 +16,8 @@ interface TaskWork {
   readonly isStopped?: () => boolean;
   /** Absent: its memory is counted elsewhere. */
   readonly account?: MemoryAccount;
+  /** How often it has given up its turn. */
+  turns?: number;
 }
 
 const tasks = new WeakMap<AbortSignal, TaskWork>();
@@ -139,10 +141,48 @@ export const turnBegan = (): void => {
 };
 /** Whether others should have a turn. */
 export const isTurnLong = (): boolean => performance.now() - turn > turnMsMax;
-/** Lets others have their turn. */
-export const nextTurn = async (): Promise<void> => {
-  await new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+/**
+ * Lets others have their turn; of tasks that wait for theirs one goes on in each turn of the event loop, so that what
+ * was read meanwhile, and messages, need not wait for all of them. `signal`: of the task, where it is not at work.
+ */
+export const nextTurn = async (signal?: AbortSignal): Promise<void> => {
+  const task = signal ? tasks.get(signal) : current;
+  if (task) task.turns = (task.turns ?? 0) + 1;
+  await turns.next(task?.turns ?? Infinity);
   turn = performance.now();
 };
+/** A task that has given up fewer turns is short as far as is known. */
+const shortTurns = 16;
+interface Waiting {
+  readonly turnsTaken: number;
+  readonly goOn: () => void;
+}
+/**
+ * Those who wait for their turn. Short tasks go before long ones, the shortest first, but for every second turn: beside
+ * 8 long queries in its thread a look-up takes a fifth of the time that it takes where all have their turns in a row.
+ */
+class Turns {
+  private readonly short: Waiting[] = [];
+  private readonly long: Waiting[] = [];
+  private wasShort = false;
+
+  next(turnsTaken: number): Promise<void> {
+    return new Promise((goOn) => {
+      if (this.short.length + this.long.length === 0) this.later();
+      (turnsTaken < shortTurns ? this.short : this.long).push({ turnsTaken, goOn });
+    });
+  }
+  private later(): void {
+    setImmediate(() => {
+      const { short, long } = this;
+      this.wasShort = long.length === 0 || (short.length > 0 && !this.wasShort);
+      const next = this.wasShort ? short.splice(shortest(short), 1)[0] : long.shift()!;
+      if (short.length + long.length > 0) this.later();
+      next.goOn();
+    });
+  }
+}
+/** The place of the first of those that have taken the fewest turns. */
+const shortest = (short: readonly Waiting[]): number =>
+  short.reduce((place, { turnsTaken }, i) => (turnsTaken < short[place].turnsTaken ? i : place), 0);
+const turns = new Turns();

@@ -1,10 +1,11 @@
 /** Long loops look whether their work is still wanted: counted, since times depend on the machine. */
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { UnionState } from '../../../src/exec/aggregates/union.ts';
 import { rankRuns } from '../../../src/exec/operators/sort/runs.ts';
 import { vectorOf } from '../../../src/vectors/builder.ts';
 import { concat } from '../../../src/vectors/concat.ts';
-import { checked, linkTask, working } from '../../../src/vectors/stop.ts';
+import { checked, linkTask, nextTurn, working } from '../../../src/vectors/stop.ts';
 import { types } from '../../../src/vectors/type.ts';
 import { canonicalSet, intValue, stringValue } from '../../../src/vectors/value.ts';
 import { type Vector, gather, range } from '../../../src/vectors/vector.ts';
@@ -85,4 +86,36 @@ test('no character more or less where a text is taken apart in runs', async () =
       `${JSON.stringify(`x${'äx'.repeat(length)}`)}\n${JSON.stringify('Ä'.repeat(length))}\n${length}\n${Math.abs(length - 1)}\n`,
     );
   }
+});
+
+describe('turns of the tasks of a thread', () => {
+  /** Tasks that have given up so many turns wait for the next one; answers who had it in each turn of the event loop. */
+  const order = async (turnsTaken: Readonly<Record<string, number>>): Promise<readonly string[]> => {
+    const names: string[] = [];
+    const waiting = Object.entries(turnsTaken).map(async ([name, turns]) => {
+      const { signal } = new AbortController();
+      linkTask(signal, { turns });
+      await nextTurn(signal);
+      names.push(name);
+    });
+    const seen: string[] = [];
+    for (let loops = 0; seen.length < waiting.length; loops++) {
+      expect(loops).toBeLessThan(20);
+      await turnOfLoop();
+      expect(names.length).toBeLessThanOrEqual(seen.length + 1);
+      seen.push(...names.slice(seen.length));
+    }
+    await Promise.all(waiting);
+    return seen;
+  };
+  test('one goes on in each turn of the event loop, in the order in which they came', async () => {
+    expect(await order({ a: 100, b: 300, c: 200 })).toEqual(['a', 'b', 'c']);
+  });
+  test('short ones go first, the shortest before others, and long ones every second time', async () => {
+    const first = await order({ a: 100, b: 200, middle: 8, short: 0, shorter: 0 });
+    expect(first.filter((name) => name.length > 1)).toEqual(['short', 'shorter', 'middle']);
+    expect(first.filter((name) => name.length === 1)).toEqual(['a', 'b']);
+    expect(first.indexOf('short')).toBeLessThan(2);
+    expect(first.indexOf('b')).toBeLessThan(4);
+  });
 });
