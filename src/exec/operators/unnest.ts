@@ -38,22 +38,51 @@ export const unnest = (
   const itemsOf = (v: ListVector): Vector =>
     under(slice(v.items, v.offsets[0], v.offsets[v.length]), sql ? anyName : undefined);
   const taking: Taking = { itemsOf, dropsNulls: sql };
-  return eachBatch(function* push(batch) {
+  const rows = new RowsTogether();
+  const elements = eachBatch(function* push(batch) {
     const values = yield* evaluate(expr, batch);
     if (!into) {
       // Of nothing but lists the elements are there already, one list behind the other.
       const shapes = shapesOf(values);
       const list = shapes.length === 1 && !shapes[0].rows ? shapes[0].bare : undefined;
-      yield* batches(list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length, taking).all, rowsMax);
+      const all = list?.form === 'list' ? itemsOf(list) : elementsOf(shapes, values.length, taking).all;
+      rows.gave(batch.length, all.length);
+      yield* batches(all, rowsMax);
       return;
     }
     const { all, offsets } = elementsOf(shapesOf(values), values.length, taking);
+    rows.gave(batch.length, all.length);
     for (let i = 0; i < values.length; i++) {
       const found = into(slicesOf(all, offsets[i], offsets[i + 1], rowsMax));
       yield* offsets[i] === offsets[i + 1] ? withoutNulls(found) : found;
     }
   });
+  return (input) => elements(rows.cut(input));
 };
+
+/**
+ * Cuts batches so that their lists have few elements at a time: those of `range` are made row by row, and 100,000,000
+ * numbers at once are 800 MB.
+ */
+class RowsTogether {
+  private count = 1;
+  /** What the rows cut last came to. */
+  gave(rows: number, elements: number): void {
+    this.count = elements > elementsMax ? Math.max(1, Math.floor((rows * elementsMax) / elements)) : rows * 2;
+  }
+  *cut(input: Iterable<Item>): Generator<Item> {
+    for (const item of input)
+      if (!isBatch(item)) yield item;
+      else
+        for (let start = 0, end = 0; start < item.length; start = end) {
+          end = Math.min(item.length, start + this.count);
+          yield slice(item, start, end);
+        }
+  }
+}
+/** Elements that are made together, about. */
+const elementsMax = 1 << 17;
+
 const anyName = (): boolean => true;
 /** Of no elements there is a count, but no sum. */
 const withoutNulls = function* withoutNulls(stream: Iterable<Item>): Generator<Item> {

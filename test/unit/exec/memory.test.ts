@@ -453,3 +453,25 @@ describe('values that grow inside of expressions', () => {
     ).toBe('1\n');
   });
 });
+
+test('rows of a long range are made some at a time', async () => {
+  const { signal } = new AbortController();
+  let largest = 0;
+  linkTask(signal, {
+    account: {
+      charge: (bytes: number) => {
+        largest = Math.max(largest, bytes);
+      },
+      hold: () => undefined,
+      step: () => undefined,
+      pause: () => undefined,
+      turn: () => undefined,
+      isShort: false,
+      isShared: false,
+    } as unknown as MemoryAccount,
+  });
+  expect(await runQuery('select count(*) from range(3000000) r(a) where a % 7 = 3', '', { signal })).toBe(
+    '{count:428571}\n',
+  );
+  expect(largest).toBeLessThan(4 * mega);
+});
