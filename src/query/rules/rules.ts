@@ -14,6 +14,7 @@ import { bodyIn, exprsOf, hasSubquery, mapExprs, mapParts, mapPipelines, pipelin
 import type { CompileEnvironment, Pipeline, Plan, PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule, RuleContext } from './rule.ts';
 import { caseFilter } from './case-filter.ts';
+import { caseOfFilter } from './case-of-filter.ts';
 import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
 import { filterMerge } from './filter-merge.ts';
@@ -51,6 +52,7 @@ export const rules = [
   constantFolding,
   passRemoval,
   caseFilter,
+  caseOfFilter,
   filterThroughValues,
   filterThroughSort,
   filterThroughAggregate,

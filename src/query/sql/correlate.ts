@@ -10,6 +10,7 @@ import type { ArraySubqueryExpr, Expr, Op, QuantifiedExpr, QueryNode, Span, SqlB
 import { correlated } from '../analyze/correlated.ts';
 import { callOf, exprKey, fieldOf, isSourced, literal, thisExpr } from '../plan/walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from '../plan/plan.ts';
+import { type Pair, distinctRows, openColumnsMax, openPatterns } from './rows-in.ts';
 import { columnsOf } from './tables.ts';
 
 type Ops = readonly PlanOp[];
@@ -153,23 +154,26 @@ const anyOf = (
   const isRow = parts !== undefined && columns.length > 1;
   if (columns.length !== (isRow ? parts.length : 1))
     return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
+  const isFree = !capture.isUsed;
   const pairs = (isRow ? parts : [left]).map(
     (x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]) }),
   );
-  const exists = (tests: readonly PlanExpr[]): PlanExpr =>
-    capture.apply([...ops, ...tests.map((expr) => ({ kind: 'filter', expr }) as const)], 'exists');
+  const exists = (tests: readonly PlanExpr[], of = ops): PlanExpr =>
+    capture.apply([...of, ...tests.map((expr) => ({ kind: 'filter', expr }) as const)], 'exists');
   const unsure = (e: PlanExpr): PlanExpr => ({ kind: 'isNull', operand: e, sql: true });
   const test = compareRows(operator, pairs);
   const found = exists([test]);
-  if (isRow)
+  if (isRow) {
+    const open =
+      isFree && operator === '==' && pairs.length <= openColumnsMax
+        ? openPatterns(pairs).map(({ columns, tests }) => exists(tests, [...ops, ...distinctRows(columns)]))
+        : [exists([unsure(test)])];
     return {
       kind: 'case',
-      branches: [
-        { when: found, then: yes },
-        { when: exists([unsure(test)]), then: unknown },
-      ],
+      branches: [{ when: found, then: yes }, ...open.map((when) => ({ when, then: unknown }))],
       otherwise: no,
     };
+  }
   return {
     kind: 'case',
     otherwise: no,
@@ -193,10 +197,6 @@ const widthFault = (count: number, wanted: number): string => {
 const partsOfRow = (e: PlanExpr): readonly PlanExpr[] | undefined =>
   e.kind === 'record' && e.elements.every((x) => x.kind === 'field') ? e.elements.map((x) => x.value) : undefined;
 
-interface Pair {
-  readonly left: PlanExpr;
-  readonly right: PlanExpr;
-}
 /**
  * Rows compared value by value, as the standard has it: the first that differ decide; a null leaves open what no other
  * value decides.
