@@ -34,7 +34,12 @@ export const listsOf = (
       };
     return setsOf(element, offsets, items, length);
   }
-  const together = kind === 'array' ? mixedArrays(offsets, items, length, empty) : undefined;
+  const together =
+    kind === 'array'
+      ? element
+        ? besideEmpty(offsets, items, length, [element, empty])
+        : mixedArrays(offsets, items, length, empty)
+      : undefined;
   if (together) return together;
   const out = new Builder();
   for (let i = 0; i < length; i++) {
@@ -52,6 +57,38 @@ export const listsOf = (
     );
   }
   return out.finish();
+};
+/** Arrays of one type of elements beside those without any, which are of another type. */
+const besideEmpty = (
+  offsets: Uint32Array,
+  items: Vector,
+  length: number,
+  [element, empty]: readonly [Type, Type],
+): Vector => {
+  const tags = new Uint32Array(length);
+  const slots = new Uint32Array(length);
+  const own = new Uint32Array(length + 1);
+  let full = 0;
+  for (let i = 0; i < length; i++) {
+    const isEmpty = offsets[i] === offsets[i + 1];
+    tags[i] = isEmpty ? 1 : 0;
+    slots[i] = isEmpty ? i - full : full;
+    if (!isEmpty) own[full++] = offsets[i];
+  }
+  // Rows follow one another: what has no elements takes no place between them.
+  own[full] = offsets[length];
+  const none = length - full;
+  const parts = [
+    { form: 'list', type: arrayType(element), length: full, offsets: own.subarray(0, full + 1), items },
+    {
+      form: 'list',
+      type: arrayType(empty),
+      length: none,
+      offsets: new Uint32Array(none + 1),
+      items: emptyVector(empty),
+    },
+  ] as const;
+  return { form: 'dynamic', length, tags, slots, parts };
 };
 /** Parts of mixed elements that a bit mask has room for. */
 const partsMax = 30;

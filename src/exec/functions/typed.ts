@@ -211,8 +211,11 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
     return (i) => Number(read(i));
   },
   list: (v) => {
-    const lists = flatten(v);
-    return lists.form === 'list' ? (i) => itemsAt(lists, i) : (): Items => ({ element: types.null, values: [] });
+    const lists = flatten(inner(v));
+    if (lists.form !== 'list') return (): Items => ({ element: types.null, values: [] });
+    if (v.form !== 'constant') return (i) => itemsAt(lists, i);
+    const items = itemsAt(lists, 0);
+    return () => items;
   },
   value: (v) => {
     const flat = flatten(v);
@@ -221,7 +224,8 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
 };
 /** What an element takes as a value: its place, the object, and a short text or a number in it. */
 const elementBytes = 96;
-const itemsAt = (v: ListVector, i: number): Items => {
+/** The elements of one list. */
+export const itemsAt = (v: ListVector, i: number): Items => {
   const length = v.offsets[i + 1] - v.offsets[i];
   charge(length * elementBytes, 'the elements of a list');
   return {

@@ -23,7 +23,8 @@ import { overlay, wrapErrors } from '../../expressions/rows.ts';
 import { extremeOf } from '../choices.ts';
 import { isTimeRange, timeRange } from '../times/time-ranges.ts';
 import { byKernel, data, isNull, isText, texts, type FunctionRow, type Kernel } from '../row.ts';
-import { Refusal, byRow, isWhole, type Items } from '../typed.ts';
+import { Refusal, byRow, isWhole, rowKernel, type Items } from '../typed.ts';
+import { type Fold, extremeFold, foldNumbers, meanFold, sumFold } from './flat-items.ts';
 
 const present = (list: Items): readonly Value[] => list.values.map(nearValue).filter((v) => v.type !== types.null);
 const notNumbers = new Refusal('list of numbers required');
@@ -155,8 +156,14 @@ const rangeRow = (name: string, text: string, output: string): FunctionRow => ({
   make: byKernel(rangeKernel(name, { withEnd: name === 'generate_series' }), 'bare'),
 });
 
+/** By the numbers of the lists where they lie, else by row. */
+const folded = (fold: Fold, byRows: Kernel): FunctionRow['make'] =>
+  byKernel((args, length) => {
+    const [list] = args;
+    return (list!.form === 'list' && list!.length === length && foldNumbers(list!, fold)) || byRows(args, length);
+  }, 'bare');
 /** The sums of lists. */
-export const listSum = byRow('list_sum', ['list'], 'value', sum);
+export const listSum = folded(sumFold, rowKernel('list_sum', ['list'], 'value', sum));
 export const arraySums: readonly FunctionRow[] = [
   {
     name: 'list_sum',
@@ -186,7 +193,7 @@ export const arraySums: readonly FunctionRow[] = [
       { query: 'list_avg(["a"])', output: 'error({message:"list_avg: list of numbers required",on:["a"]})' },
       { query: 'list_avg(1)', output: 'error({message:"list_avg: list argument required",on:1})' },
     ],
-    make: byRow('list_avg', ['list'], 'number', average),
+    make: folded(meanFold, rowKernel('list_avg', ['list'], 'number', average)),
   },
   {
     name: 'list_min',
@@ -199,7 +206,10 @@ export const arraySums: readonly FunctionRow[] = [
       { query: 'list_min([1,"a"])', output: 'error({message:"list_min: number argument required",on:"a"})' },
       { query: 'list_min(1)', output: 'error({message:"list_min: list argument required",on:1})' },
     ],
-    make: byRow('list_min', ['list'], 'value', (list) => least(present(list))),
+    make: folded(
+      extremeFold(-1),
+      rowKernel('list_min', ['list'], 'value', (list) => least(present(list))),
+    ),
   },
   {
     name: 'list_max',
@@ -211,7 +221,10 @@ export const arraySums: readonly FunctionRow[] = [
       { query: 'list_max(["a","b"])', output: '"b"' },
       { query: 'list_max(1)', output: 'error({message:"list_max: list argument required",on:1})' },
     ],
-    make: byRow('list_max', ['list'], 'value', (list) => greatest(present(list))),
+    make: folded(
+      extremeFold(1),
+      rowKernel('list_max', ['list'], 'value', (list) => greatest(present(list))),
+    ),
   },
   {
     name: 'list_count',

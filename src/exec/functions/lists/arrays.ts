@@ -7,6 +7,7 @@ import { arrayType, types } from '../../../vectors/type.ts';
 import { type Value, arrayValue } from '../../../vectors/value.ts';
 import { wrapErrors, inner } from '../../expressions/rows.ts';
 import { order } from '../../expressions/sql/value-order.ts';
+import { having } from './flat-items.ts';
 import { keyOf, sameValues } from './lists.ts';
 import { aliasOf, byKernel, isText, type FunctionRow, type Kernel } from '../row.ts';
 import { Refusal, byRow, rowKernel, type Items } from '../typed.ts';
@@ -17,9 +18,13 @@ const isSame = (a: Value, b: Value): boolean => !isNull(a) && a.type.kind !== 'e
 const arrayOf = (list: Items, values: readonly Value[]): Value =>
   values.length === 0 ? { type: arrayType(list.element), data: [] } : arrayValue(values);
 
-const listContains = rowKernel('contains', ['list', 'value'], 'bool', (list, v) =>
-  list.values.some((x) => isSame(x, v)),
-);
+const containing = (name: string): Kernel =>
+  having(
+    'value',
+    'any',
+    rowKernel(name, ['list', 'value'], 'bool', (list, v) => list.values.some((x) => isSame(x, v))),
+  );
+const listContains = containing('contains');
 const textContains = rowKernel('contains', ['string', 'string'], 'bool', (s, part) => s.includes(part));
 const contains: Kernel = (args, length) => {
   const [of] = args;
@@ -71,7 +76,7 @@ const containsRow: FunctionRow = {
     { query: 'list_contains([1,2],2)', output: 'true' },
     { query: 'list_contains("a",1)', output: 'error({message:"list_contains: list argument required",on:"a"})' },
   ],
-  make: byRow('list_contains', ['list', 'value'], 'bool', (list, v) => list.values.some((x) => isSame(x, v))),
+  make: byKernel(containing('list_contains'), 'bare'),
 };
 const positionRow: FunctionRow = {
   name: 'list_position',

@@ -20,9 +20,10 @@ export const aggregateLists =
       ([list, name], carried, n) => {
         if (isNull(list!) || isNull(name!)) return nulls(n);
         if (!isText(name!)) return wrapErrors('list_aggregate: string argument required', name!);
-        const groups = new Map<string, number[]>();
         const nameAt = texts(name!);
-        for (let i = 0; i < n; i++) groups.set(nameAt(i), [...(groups.get(nameAt(i)) ?? []), i]);
+        const groups = new Map<string, number[]>();
+        if (name!.form === 'constant') groups.set(nameAt(0), []);
+        else for (let i = 0; i < n; i++) rowsNamed(groups, nameAt(i)).push(i);
         if (groups.size === 1) return aggregated(list!, { name: nameAt(0), names: name!, others: carried, sql });
         const tags = new Uint32Array(n);
         const slots = new Uint32Array(n);
@@ -47,6 +48,12 @@ export const aggregateLists =
       },
       'bare',
     );
+
+const rowsNamed = (groups: Map<string, number[]>, name: string): number[] => {
+  let rows = groups.get(name);
+  if (!rows) groups.set(name, (rows = []));
+  return rows;
+};
 
 /** The fields that aggregates of several arguments take. */
 const pairFields = ['value', 'by', 'third'];

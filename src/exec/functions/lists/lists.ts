@@ -28,6 +28,7 @@ import { order } from '../../expressions/sql/value-order.ts';
 import { countOf, cut } from '../texts/code-points.ts';
 import { byKernel, rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, rowKernel, type Entries, type Items } from '../typed.ts';
+import { having } from './flat-items.ts';
 import { elementsAtPlaces } from './places.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
@@ -405,7 +406,7 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'list_has_any(a, b)',
     'Whether two lists have an element in common, nulls apart; in SQL a && b.',
-    byRow('list_has_any', ['list', 'list'], 'bool', hasAny),
+    byKernel(having('list', 'any', rowKernel('list_has_any', ['list', 'list'], 'bool', hasAny)), 'bare'),
     [
       ['values list_has_any([1,2],[2,3])', 'true'],
       listError('list_has_any').map((x) => x.replace('(1)', '(1,[1])')) as [string, string],
@@ -415,7 +416,7 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'list_has_all(a, b)',
     'Whether a list has all elements of another one, nulls apart; in SQL a @> b.',
-    byRow('list_has_all', ['list', 'list'], 'bool', hasAll),
+    byKernel(having('list', 'all', rowKernel('list_has_all', ['list', 'list'], 'bool', hasAll)), 'bare'),
     [
       ['values list_has_all([1,2],[2])', 'true'],
       ['list_has_all([1],1)', 'error({message:"list_has_all: list argument required",on:1})'],
@@ -425,7 +426,16 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'list_has(a, v)',
     'Whether the value is an element of a list.',
-    byRow('list_has', ['list', 'value'], 'bool', (list, v) => list.values.some((x) => !isNull(x) && sameValues(x, v))),
+    byKernel(
+      having(
+        'value',
+        'any',
+        rowKernel('list_has', ['list', 'value'], 'bool', (list, v) =>
+          list.values.some((x) => !isNull(x) && sameValues(x, v)),
+        ),
+      ),
+      'bare',
+    ),
     [
       ['values list_has([1,2],2)', 'true'],
       ['list_has(1,1)', 'error({message:"list_has: list argument required",on:1})'],
