@@ -2,7 +2,7 @@
 import { liftTagged } from '../expressions/lift.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
 import { onlyMember } from '../../vectors/unions.ts';
-import { type DynamicVector, type Vector, flatten, gather, range, take } from '../../vectors/vector.ts';
+import { type DynamicVector, type Vector, compacted, flatten, gather, range, take } from '../../vectors/vector.ts';
 
 /** The same rows, copied as far as they are a view of many more. */
 export const compact = (v: Vector): Vector => (isView(v, v.length) ? copied(v) : v);
@@ -50,6 +50,11 @@ const copied = (v: Vector): Vector => {
       return compact(flatten(v));
     case 'dynamic':
       return liftTagged(v.tags, v.slots, v.parts, v.length, compact);
+    case 'union': {
+      // To look its rows up would copy tags and slots, and leave the members.
+      const { slots, parts } = compacted(v, v.members);
+      return { ...v, slots, members: parts.map(compact) };
+    }
     default:
       return gather(v, range(0, v.length));
   }

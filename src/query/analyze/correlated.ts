@@ -217,7 +217,8 @@ class Lift {
           },
         ];
       case 'unnest':
-        if (op.into || op.expr.kind === 'record') throw new NoForm();
+        if (op.into) throw new NoForm();
+        if (op.expr.kind === 'record') return this.unnestBeside(op, op.expr.elements);
         return [{ kind: 'unnest', expr: record({ outer: outerRecord, row: expr(op.expr) }) }];
       case 'aggregate':
         return this.groups(op, [], undefined);
@@ -300,6 +301,34 @@ class Lift {
       {
         kind: 'values',
         exprs: [record({ outer: fieldOf(row, 'outer'), row: record({ [op.row]: fieldOf(row, 'row'), ...fields }) })],
+      },
+    ];
+  }
+
+  /** The elements of a list, each beside a value. What is no list is an error, which has the record of its row inside. */
+  private unnestBeside(op: Extract<PlanOp, { kind: 'unnest' }>, [beside, list]: readonly RecordElement[]): Ops {
+    if (beside?.kind !== 'field' || list?.kind !== 'field') throw new NoForm();
+    const own = record({ outer: outerRecord, row: this.expr(beside.value) });
+    const pair = (of: PlanExpr): PlanExpr =>
+      record({
+        [beside.name]: fieldOf(fieldOf(of, beside.name), 'row'),
+        [list.name]: fieldOf(of, list.name),
+      });
+    const fault = callOf('under', thisExpr);
+    const on = fieldOf(fault, 'on');
+    const wrapped = callOf('error', record({ message: fieldOf(fault, 'message'), on: pair(on) }));
+    const either = (then: PlanExpr, otherwise: PlanExpr): PlanExpr => ({
+      kind: 'conditional',
+      test: callOf('is_error', thisExpr),
+      then,
+      otherwise,
+    });
+    const outerOf = (of: PlanExpr): PlanExpr => fieldOf(fieldOf(of, beside.name), 'outer');
+    return [
+      { ...op, expr: record({ [beside.name]: own, [list.name]: this.expr(list.value) }) },
+      {
+        kind: 'values',
+        exprs: [record({ outer: either(outerOf(on), outerOf(thisExpr)), row: either(wrapped, pair(thisExpr)) })],
       },
     ];
   }

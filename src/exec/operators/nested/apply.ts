@@ -5,6 +5,7 @@
  * combinations that it met, within the budget.
  */
 import type { Correlated, PlanExpr, PlanOp } from '../../../query/plan/plan.ts';
+import { someForm } from '../../../vectors/forms.ts';
 import { isTurnLong, nextTurn, working } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
 import { concat } from '../../../vectors/concat.ts';
@@ -164,6 +165,15 @@ const drainLate = async (
   }
 };
 
+/**
+ * Where all rows go through one run, those with lists or maps are not compared with one another first: to write each as
+ * a key takes ten times as long as to go over its elements.
+ */
+const areCompared = ({ mode }: Correlated, values: readonly Vector[]): boolean =>
+  mode === 'each' || !values.some(hasLists);
+const hasLists = (v: Vector): boolean =>
+  v.form !== 'constant' && someForm(v, ({ form }) => form === 'list' || form === 'map');
+
 /** The distinct ones among rows of values: the number of each row's, and the first row of each. */
 const distinctRows = (
   table: GroupTable,
@@ -206,6 +216,11 @@ export const applyRunner = (expr: Extract<PlanExpr, { kind: 'apply' }>, build: B
   const turns = inTurns<Vector>();
   return (values, length, callDepth) =>
     turns(() => {
+      if (!areCompared(expr.body, values)) {
+        const own = dependent.run(values, length, callDepth);
+        const answer = ({ rows, ids }: Results): Vector => formed(expr.form, rows, ids, length);
+        return own instanceof Promise ? own.then(answer) : answer(own);
+      }
       if (table.size > memoMax || memory.isOver) forget();
       const { ids, firsts } = distinctRows(table, values, length);
       if (firsts.length === 0) return answers.take(ids);
@@ -322,12 +337,11 @@ export const lateral = (op: LateralOp, build: Build): Step => {
   return eachBatch(function* push(batch) {
     const values: Vector[] = [];
     for (const e of outer) values.push(tidy(yield* evaluate(e, batch)));
-    const { ids, firsts } = distinctRows(new GroupTable(values.length), values, batch.length);
-    const answer = dependent.run(
-      values.map((v) => take(v, firsts)),
-      firsts.length,
-      0,
-    );
+    const all = range(0, batch.length);
+    const { ids, firsts } = areCompared(op.body, values)
+      ? distinctRows(new GroupTable(values.length), values, batch.length)
+      : { ids: all, firsts: all };
+    const answer = dependent.run(firsts === all ? values : values.map((v) => take(v, firsts)), firsts.length, 0);
     const { rows, ids: owners } = answer instanceof Promise ? yield* wait(answer) : answer;
     const bytes = sizeOf(rows) + owners.byteLength * 2;
     build.memory.hold(bytes, 'lateral');
