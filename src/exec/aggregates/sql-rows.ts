@@ -6,7 +6,7 @@ import { CellState } from './grouping/cells.ts';
 import { CollectState } from './collect.ts';
 import { JsonGroupState } from './json-groups.ts';
 import { HeldState } from './grouping/held.ts';
-import { ArgumentState } from './grouping/pairs.ts';
+import { ArgumentState } from './grouping/best-rows.ts';
 import { PlaceState } from './grouping/places.ts';
 import { type QuantileKind, QuantileState } from './numbers/quantiles.ts';
 import { type AggregateRow, alias, counting, giving, givingBy, paired, row, signed, taking } from './row.ts';
