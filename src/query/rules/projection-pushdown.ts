@@ -107,6 +107,14 @@ const nested = (op: PlanOp, demand: Demand, tables: Demands): { readonly op: Pla
       return joined(op, demand, tables);
     case 'values':
       return columnsOf(op, demand);
+    case 'count': {
+      if (!op.expr || demand === 'all') return { op, demand: before(op, demand) };
+      const wanted = wantedOf(
+        op.expr,
+        demand.filter(([name]) => name !== op.field),
+      );
+      return { op: { ...op, expr: wanted.expr }, demand: wanted.demand };
+    }
     case 'unnest': {
       if (!op.into) return { op, demand: takenApart(op.expr, demand) };
       return { op: { ...op, into: { ops: followed(op.into.ops, demand, tables).ops } }, demand: readBy([op.expr]) };
