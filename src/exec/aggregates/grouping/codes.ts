@@ -1,14 +1,14 @@
 /**
  * Codes of values: equal values (type and value) of a column get equal codes, 0 for the first met, across batches and
  * whatever form the vectors have. They serve as group keys, join keys and for distinctness. `sql`: as SQL tells values
- * apart, that is numbers by their value alone, names and what may be null not at all, what a record lacks as null.
+ * apart, that is numbers by their value alone, names and unions not at all, what a record lacks as null.
  *
  * Numbers and strings go through hash tables of their own, dictionaries through their codes, records through the codes
  * of their fields, unions of plain values through those of their members; only lists, maps and other unions are encoded
  * one by one.
  */
 import { asKeys } from '../../../vectors/decimal.ts';
-import { type PrimitiveType, type Type, type UnionType, isFloat, isInteger, types } from '../../../vectors/type.ts';
+import { type PrimitiveType, type Type, type UnionType, isFloat, isInteger } from '../../../vectors/type.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { zeroData } from '../../../vectors/value.ts';
 import {
@@ -328,8 +328,7 @@ export class ColumnCodes {
         }
         break;
       case 'union':
-        if (this.sql && v.type.members.includes(types.null))
-          return this.taggedCodes(v, v.members, insert, this.out(v.length, isKept), name);
+        if (this.sql) return this.taggedCodes(v, v.members, insert, this.out(v.length, isKept), name);
         break;
       default:
     }

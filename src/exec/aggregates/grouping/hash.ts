@@ -75,9 +75,7 @@ export const hashRows = (v: Vector, into?: Hashes, sql = false): Hashes => {
     case 'record':
       return sql ? hashRecords(v) : hashEncoded(v);
     case 'union':
-      return sql && v.type.members.includes(types.null)
-        ? hashTagged(v.tags, v.slots, v.members, v.length, sql)
-        : hashEncoded(v);
+      return sql ? hashTagged(v.tags, v.slots, v.members, v.length, sql) : hashEncoded(v);
     default:
       return hashEncoded(v);
   }
