@@ -13,7 +13,8 @@
  *   double.
  * - What the thread holds when a task begins that is alone is not that task's: it is found out by a collection, and no
  *   task is refused for it.
- * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges.
+ * - Of several tasks of a thread the one that made most is refused first; far beyond the limit, whichever charges, but
+ *   for one that made next to nothing.
  * - Where several queries hold more than a part of the limit together, the oldest goes on, and those that made much
  *   wait between two turns: each gets what it needs, one after the other. Nobody waits for a task that waits for its
  *   client or that helps another thread's, nor for long in which no task has ended.
@@ -71,6 +72,8 @@ const waitingShare = 0.25;
 const waitMsMax = 60_000;
 const waitMadeMin = 1 << 20;
 const waitHeavyMin = 16 << 20;
+/** Steps of a task that made little by them: some hundred turns, or some thousand rows one by one. */
+const littleStepsMax = 1 << 14;
 /** Where so many have begun others begin a little later: each of them would hold its first rows. */
 const begunMax = 16;
 const beginMsMax = 1000;
@@ -157,6 +160,7 @@ export class ThreadMemory {
     const { use } = this;
     let now = use.bytes() + bytes;
     if (now <= this.limit(tightShare)) return true;
+    if (account.isLittle && this.hasHeavy(account)) return true;
     const isLargest = this.isLargest(account);
     if (!isLargest && now <= this.looksAgainAt) return true;
     const share = this.shareNow(account);
@@ -308,6 +312,11 @@ export class ThreadMemory {
   private limit(share: number): number {
     return this.max * share + this.besides + (this.use.kept?.() ?? 0);
   }
+  /** Whether another task made much, waiting or not. */
+  private hasHeavy(account: MemoryAccount): boolean {
+    for (const other of this.accounts) if (other !== account && other.made >= waitHeavyMin) return true;
+    return false;
+  }
   private isLargest(account: MemoryAccount): boolean {
     for (const other of this.accounts) if (other.made > account.made && !other.isWaiting) return false;
     return true;
@@ -330,6 +339,7 @@ export class MemoryAccount {
   private readonly thread: ThreadMemory;
   private unseenBytes = 0;
   private unseenSteps = 0;
+  private seenSteps = 0;
   /** How long it has waited since a task has ended. */
   waitedMs = 0;
   hasBegun = false;
@@ -393,6 +403,11 @@ export class MemoryAccount {
     return this.thread.isShared;
   }
 
+  /** Whether it can hold little, of what it charged and of what its steps made: refusing it would free nothing. */
+  get isLittle(): boolean {
+    return this.made < waitMadeMin && this.seenSteps < littleStepsMax;
+  }
+
   /** Whether its thread has little left. */
   get isShort(): boolean {
     return this.thread.isShort(this);
@@ -404,6 +419,7 @@ export class MemoryAccount {
   }
 
   private look(bytes: number, what: string): void {
+    this.seenSteps += this.unseenSteps;
     this.unseenBytes = this.unseenSteps = 0;
     if (this.thread.hasRoom(this, bytes)) return;
     const { code, busyCode } = this.thread.kind;

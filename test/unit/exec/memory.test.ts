@@ -102,6 +102,28 @@ describe('accounts of a thread', () => {
       large.charge(101 * mega, 'a test');
     }).toThrow(refusal);
   });
+  test('one that made little goes on beside others that made much, also while these wait', async () => {
+    const use = { held: 50 * mega, garbage: 0 };
+    const { memory, collections } = thread(use);
+    const large = [memory.open(), memory.open()];
+    const { signal } = new AbortController();
+    large[0]!.turn(signal);
+    for (const each of large) make(each, 20);
+    use.held = 140 * mega;
+    const waits = large[1]!.turn(signal);
+    expect(waits).toBeInstanceOf(Promise);
+    use.held = 400 * mega;
+    const little = memory.open();
+    const before = collections();
+    for (let i = 0; i < 2048; i++) little.step(1);
+    little.charge(mega / 4, 'a test');
+    expect(collections()).toBe(before);
+    expect(() => {
+      make(little, 20);
+    }).toThrow(expect.objectContaining({ code: 'query-memory-busy' }));
+    memory.close(large[0]!);
+    await waits;
+  });
   test('so is a small one beside tasks that hold what they never charged; alone it is too large', () => {
     const use = { held: 50 * mega, garbage: 0 };
     const { memory } = thread(use);
