@@ -24,6 +24,7 @@ import type {
   PrepareRewrite,
   ReadyCommit,
 } from '../../lake/lake.types.ts';
+import { underId } from '../../lake/objects/named.ts';
 import { type ObjectStore, openObjects } from '../../lake/objects/objects.ts';
 import type { PoolFace } from '../../lake/pool/pool.ts';
 import { bodiesFolder, readBody } from '../../recording/bodies.ts';
@@ -365,7 +366,7 @@ class LakeReplay {
     if (!object.inline) await objects.delete(object.id);
     const { inline: _, ...meta } = object;
     if (inline) return { ...meta, id, inline: bytes };
-    await objects.put(id, bytes);
+    await objects.put(id, underId(bytes, id));
     return { ...meta, id };
   }
 

@@ -322,8 +322,8 @@ class OpenObject {
 
   /** `closed` settles when a file is durable; inline objects have none. */
   finish(origins: Uint8Array | undefined): { readonly meta: ObjectMeta; readonly closed?: Promise<void> } {
-    const size = this.writer.finish(origins);
     const { id, first, last, firstKey, lastKey } = this;
+    const size = this.writer.finish({ ...(origins && { origins }), id });
     const { count } = this.writer;
     const [low, lowKey, high, highKey] =
       this.order === 'asc' ? ([first, firstKey, last, lastKey] as const) : ([last, lastKey, first, firstKey] as const);

@@ -3,8 +3,8 @@
  * of the columns and blocks that are asked for.
  *
  * Invariants:
- * - Nothing is answered that was not compared with its checksum. What does not fit is a LakeError that names object and
- *   block.
+ * - Nothing is answered that was not compared with its checksum, and no file is read as another object than it is. What
+ *   does not fit is a LakeError that names object and block.
  * - A dictionary is decoded once: all blocks of a column share one `values` vector, so that work on codes can be kept
  *   from block to block.
  */
@@ -46,6 +46,8 @@ import {
   totalsOf,
   visitTotals,
 } from '../columns/summaries.ts';
+import { idBytes, idOfBytes } from '../ksuid.ts';
+import type { Id } from '../lake.types.ts';
 import { type ObjectSource, ofSoundCopy } from './copies.ts';
 import { footerFlags, formatVersion, magic, trailerLength } from './format.ts';
 import { type OriginRun, readOrigins } from './origins.ts';
@@ -134,6 +136,11 @@ const footerLength = (source: ObjectSource, tail: Uint8Array): number => {
   if (length > source.size - trailerLength - magic.length)
     throw corrupt(source.id, 'trailer', `footer of ${length} bytes`);
   return length;
+};
+
+/** A file that holds another object is as sound as its own: what is in it are not its rows. */
+const checkName = (id: Id, found: Id): void => {
+  if (found !== id) throw corrupt(id, 'footer', `these are the bytes of object ${found}`);
 };
 
 interface Schema {
@@ -253,6 +260,7 @@ export class ObjectReader {
       input.raw(at);
       if (input.at < footer.length)
         this.originsPlace = { offset: input.uvarint() * 8, length: input.uvarint(), checksum: input.uint32() };
+      if ((flags & footerFlags.named) !== 0) checkName(source.id, idOfBytes(input.raw(idBytes)));
       this.blocks = entries.map((e) => ({ ...e, directory: directories + e.directory }));
     } catch (error) {
       throw error instanceof LakeError ? error : corrupt(source.id, 'footer', String(error), error);

@@ -19,7 +19,19 @@ import { ColumnDictionary } from '../columns/dictionary.ts';
 import { type EncodedBlock, type ObjectTables, encodeBlock } from '../columns/encode.ts';
 import { type KeptRows, type StoredBlock, encodeKept } from '../columns/kept.ts';
 import { type Layout, TypeTable, layoutKey, levelsOf, writeLayout } from '../columns/layout.ts';
-import { blockRowsMax, compressedVersion, footerFlags, header, magic, plainVersion } from './format.ts';
+import { idBuffer } from '../ksuid.ts';
+import type { Id } from '../lake.types.ts';
+import {
+  blockRowsMax,
+  compressedVersion,
+  footerFlags,
+  header,
+  inlineBytesMax,
+  magic,
+  noOrigins,
+  plainVersion,
+  trailerLength,
+} from './format.ts';
 
 /** Sort keys of a block's first and last row. */
 interface BlockKeys {
@@ -141,14 +153,18 @@ export class ObjectWriter {
     return true;
   }
 
-  /** Writes dictionaries, origins of rows if they are given, and footer; answers the object's length. */
-  finish(origins?: Uint8Array): number {
+  /**
+   * Writes dictionaries, origins of rows if they are given, and footer, with the id of an object that is large enough to
+   * be a file; answers the object's length.
+   */
+  finish({ origins, id }: { readonly origins?: Uint8Array; readonly id?: Id } = {}): number {
     this.endTrial();
     const footer = new ByteWriter();
     const { types, layouts, layoutBytes } = this;
     footer.reserve(this.directoryLength + types.out.length + layoutBytes.length + footerRoom);
     const dictionaries = this.dictionaryEntries();
     footer.uvarint(this.version);
+    const flagsAt = footer.length;
     footer.byte((this.statistics ? footerFlags.statistics : 0) | (this.compress ? footerFlags.compressed : 0));
     footer.uvarint(this.count);
     footer.uvarint(numberLength(types.count) + types.out.length + numberLength(layouts.length) + layoutBytes.length);
@@ -160,6 +176,11 @@ export class ObjectWriter {
     else footer.byte(0);
     this.blockEntries(footer);
     if (origins) this.origins(footer, origins);
+    if (id !== undefined && this.at + footer.length + trailerLength >= inlineBytesMax) {
+      if (!origins) writePlace(footer, { offset: noOrigins, length: 0, sum: 0 });
+      footer.raw(idBuffer(id));
+      footer.bytes[flagsAt]! |= footerFlags.named;
+    }
     const { length } = footer;
     writeWord(footer, length);
     writeWord(footer, checksum(footer.bytes.subarray(0, length)));
@@ -260,9 +281,7 @@ export class ObjectWriter {
   private origins(footer: ByteWriter, origins: Uint8Array): void {
     const bytes = new Uint8Array(Math.ceil(origins.length / 8) * 8);
     bytes.set(origins);
-    footer.uvarint(this.at / 8);
-    footer.uvarint(origins.length);
-    writeWord(footer, checksum(origins));
+    writePlace(footer, { offset: this.at, length: origins.length, sum: checksum(origins) });
     this.write(bytes);
   }
 
@@ -279,6 +298,14 @@ export class ObjectWriter {
 const numberLength = (n: number): number => (n < 0x80 ? 1 : 1 + numberLength(Math.floor(n / 0x80)));
 const writeWord = (out: ByteWriter, word: number): void => {
   for (let shift = 0; shift < 32; shift += 8) out.byte((word >>> shift) & 0xff);
+};
+const writePlace = (
+  out: ByteWriter,
+  { offset, length, sum }: { readonly offset: number; readonly length: number; readonly sum: number },
+): void => {
+  out.uvarint(offset / 8);
+  out.uvarint(length);
+  writeWord(out, sum);
 };
 const writeKey = (out: ByteWriter, key: Uint8Array): void => {
   out.uvarint(key.length);
