@@ -74,12 +74,15 @@ const waitMadeMin = 1 << 20;
 const waitHeavyMin = 16 << 20;
 /** Steps of a task that made little by them: some hundred turns, or some thousand rows one by one. */
 const littleStepsMax = 1 << 14;
-/** Where so many have begun others begin a little later: each of them would hold its first rows. */
+/**
+ * Where so many have begun, or so many wait, others begin one by one, so far apart: each of them holds its first rows,
+ * and what takes little is done before the next one begins. Behind those that have begun none waits longer than
+ * `beginMsMax` for that.
+ */
 const begunMax = 16;
-const beginMsMax = 1000;
-/** Where so many wait others begin one by one, so far apart: what takes little is done before the next one begins. */
 const queueMin = 4;
 const apartMs = 100;
+const beginMsMax = 1000;
 /** How often those that wait look again, whatever they are told. */
 const waitLookMs = 50;
 
@@ -224,7 +227,7 @@ export class ThreadMemory {
         use.isTight?.() === true &&
         use.claim?.claim() === false
       );
-    if (!account.hasBegun && account.waitedMs < beginMsMax && this.begun() >= begunMax) return true;
+    if (account.waitedMs < beginMsMax && this.begun() >= begunMax && this.isEarly(account)) return true;
     if ((account.made < waitMadeMin && !this.isEarly(account)) || use.bytes() <= this.limit(waitingShare)) return false;
     // Where others wait already, it has been found out that what is there is held.
     if (this.waiting.size === 0) this.relieve(waitingShare);
@@ -232,7 +235,7 @@ export class ThreadMemory {
   }
   /** Whether a task has to wait before it begins, where many wait: for those that came before it, then for its turn. */
   private isEarly(account: MemoryAccount): boolean {
-    if (account.hasBegun || this.waiting.size < queueMin) return false;
+    if (account.hasBegun || (this.waiting.size < queueMin && this.begun() < begunMax)) return false;
     for (const other of this.accounts) {
       if (other === account) break;
       if (other.isWaiting && !other.hasBegun) return true;
