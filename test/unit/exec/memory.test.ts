@@ -310,6 +310,17 @@ describe('tasks that need much together', () => {
     memory.close(crowd[1]!);
     await Promise.all(waiting.map(({ then }) => then));
   });
+  test('behind many others begin one by one, though none has ended', async () => {
+    const { memory } = thread({ held: 0, garbage: 0 });
+    const crowd = Array.from({ length: 18 }, () => memory.open());
+    const [first, second] = crowd.map((account) => asked(account).then).slice(16);
+    let isSecond = false;
+    void second!.then(() => (isSecond = true));
+    await first;
+    expect(isSecond).toBe(false);
+    await second;
+    for (const account of crowd) memory.close(account);
+  });
   test('where many wait others begin one after the other, and are not kept by them', async () => {
     const use = { held: 10 * mega, garbage: 0 };
     const { memory } = thread(use);
