@@ -1,6 +1,7 @@
 /** The end of the service: what it still does, what it refuses, that it ends in time. Real processes and signals. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Service, startBuiltService } from './support/service/built.ts';
 import { clientOf } from './support/service/client.ts';
 
@@ -149,6 +150,24 @@ describe('SIGTERM', () => {
     client.close();
   });
 
+  test('a signal to the process and to its group, as of `timeout`, is one', async () => {
+    const service = await start('-shutdown.grace', '1s');
+    const client = clientOf(service.address);
+    await client.createPool('p');
+    const slow = request(`${service.address}/pool/p/branch/main`, { method: 'POST', agent: false });
+    slow.on('error', () => undefined);
+    slow.write('{"k":2}\n');
+    await client.query('from :pools');
+    service.process.kill('SIGTERM');
+    // Of one name two that nobody has taken up yet are one by themselves.
+    service.process.kill('SIGINT');
+    await sleep(100);
+    expect(await service.end('SIGTERM')).toBe(0);
+    expect(service.printed()).not.toContain('cut off');
+    slow.destroy();
+    client.close();
+  });
+
   test('a second signal ends it at once, and loses nothing', async () => {
     const service = await start('-shutdown.grace', '60s');
     const client = clientOf(service.address);
@@ -162,6 +181,7 @@ describe('SIGTERM', () => {
     await expect
       .poll(async () => (await client.ask('GET', '/ready').catch(() => ({ body: 'closed' }))).body)
       .not.toBe('ready');
+    await sleep(600);
     expect(await service.end('SIGTERM')).toBe(1);
     slow.destroy();
     client.close();

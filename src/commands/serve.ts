@@ -46,7 +46,7 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
   try {
     const ground = await openGround(config, { directory, cwd: io.cwd, log, parts });
     // A lake that is still being opened is left as by a kill; from here on the service ends in order.
-    const asked = stopSignal();
+    const asked = stopSignal(log);
     heedHangups(log);
     const addresses = await startParts({ ...config, connectionsMax }, { ...ground, answersMax, log, parts });
     // Whom nobody reads serves all the same.
@@ -64,15 +64,24 @@ export const serveCommand = async (argv: readonly string[], io: CommandIo): Prom
 };
 
 const stopSignals = ['SIGTERM', 'SIGINT'] as const;
-/** The first signal to stop. */
-const stopSignal = (): Promise<NodeJS.Signals> =>
+/** What sends a signal to the process and to its group (`timeout`, Ctrl-C below npm) sends it twice within this time. */
+const sameSignalMs = 500;
+/** The first signal to stop. Another one ends the process at once: nothing is lost that was acknowledged. */
+const stopSignal = (log: Logger): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
-    const stop = (name: NodeJS.Signals): void => {
-      for (const other of stopSignals) process.off(other, stop);
-      resolve(name);
-    };
-    for (const name of stopSignals) process.on(name, stop);
+    let askedAt: number | undefined;
+    for (const name of stopSignals)
+      process.on(name, () => {
+        if (askedAt === undefined) {
+          askedAt = performance.now();
+          resolve(name);
+        } else if (performance.now() - askedAt >= sameSignalMs) cutOff(log, `a second signal: ${name}`);
+      });
   });
+const cutOff = (log: Logger, reason: string): void => {
+  log.error({ reason }, 'cut off');
+  process.exit(1);
+};
 /**
  * The end of the terminal that the service writes to ends it in order. Where there is none (`nohup`, a unit of systemd)
  * the signal is somebody's who wants files read again, and ends nothing: certificates and keys are read as they change. (Node
@@ -86,21 +95,10 @@ const heedHangups = (log: Logger): void => {
     );
 };
 
-/**
- * Ends all parts. Another signal ends the process at once; so does what does not end by itself. Either way nothing is
- * lost that was acknowledged.
- */
+/** Ends all parts. What does not end by itself is cut off: nothing is lost that was acknowledged. */
 const closeInTime = async (parts: Parts, closeMs: number, log: Logger): Promise<void> => {
-  const cut = (reason: string): void => {
-    log.error({ reason }, 'cut off');
-    process.exit(1);
-  };
-  for (const name of stopSignals)
-    process.once(name, () => {
-      cut(`a second signal: ${name}`);
-    });
   const deadline = setTimeout(() => {
-    cut(`not closed after ${closeMs} ms`);
+    cutOff(log, `not closed after ${closeMs} ms`);
   }, closeMs);
   await parts.close();
   clearTimeout(deadline);
