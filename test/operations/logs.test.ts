@@ -3,7 +3,9 @@
  * that; of a query that failed midway and of a fault in a worker too.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
 import { readdirSync, truncateSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type Service, startBuiltService } from '../support/service/built.ts';
 import { type Client, clientOf, jsonType } from '../support/service/client.ts';
@@ -91,6 +93,26 @@ test('a fault in a worker is an error of the request that met it', async () => {
   await expect
     .poll(() => about('broken').find(({ level }) => level === 50))
     .toMatchObject({ msg: 'request failed', fault: { code: 'object-corrupt' } });
+});
+test('a watcher that breaks the protocol is a short line, as one that leaves', async () => {
+  const { hostname, port } = new URL(service.address);
+  const frames = {
+    long: Buffer.concat([Buffer.of(0x81, 0xff), Buffer.alloc(12, 0x7f)]),
+    unmasked: Buffer.of(0x81, 1, 65),
+    large: Buffer.concat([Buffer.of(0x81, 0xfe, 0xff, 0xff), Buffer.alloc(4)]),
+  };
+  for (const [id, frame] of Object.entries(frames)) {
+    const socket = connect(Number(port), hostname);
+    socket.on('error', () => undefined);
+    socket.write(
+      `GET /inspect/feed HTTP/1.1\r\nHost: ${hostname}:${port}\r\nX-Request-ID: ${id}\r\nUpgrade: websocket\r\n` +
+        'Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+    );
+    await once(socket, 'data');
+    socket.resume().write(frame);
+    await once(socket, 'close');
+    await expect.poll(() => about(id)).toMatchObject([{ level: 20, msg: 'client went away' }]);
+  }
 });
 test('nothing of what was loaded or asked is in the log', () => {
   expect(service.printed()).not.toContain('nothing like it');

@@ -13,6 +13,7 @@ import type { MachineWatch } from '../../recording/watch.ts';
 import type { Access } from '../access/access.ts';
 import type { Inspection } from './feed.ts';
 import { statelyFeed } from './stately.ts';
+import { logId, loggedFault } from '../log-fault.ts';
 import { sendError } from '../reply.ts';
 
 /** Where the inspector's feed is. */
@@ -52,6 +53,7 @@ export const addInspectSocket = (
     await scope.register(websocket, {
       options: { server: upgrades as Server, maxPayload: requestBytesMax, perMessageDeflate: false },
       preClose: closeSockets,
+      errorHandler: endBroken,
     });
     scope.route({
       method: 'GET',
@@ -123,6 +125,15 @@ const withoutUpgrade = (value: string): string =>
     .filter((item) => !/^(upgrade|http2-settings)$/i.test(item))
     .join(', ') || 'keep-alive';
 
+/** Ends a watcher's connection that broke; that it does not keep to the protocol is no fault of the service. */
+const endBroken = (fault: Error, socket: WebSocket, request: FastifyRequest): void => {
+  socket.terminate();
+  const { code } = fault as NodeJS.ErrnoException;
+  if (code !== undefined && /^(WS_ERR_|ECONN|EPIPE)/.test(code))
+    request.log.debug({ id: logId(request) }, 'client went away');
+  else request.log.error({ id: logId(request), fault: loggedFault(fault) }, 'request failed');
+};
+
 /** How long a page may take to say goodbye. */
 const goodbyeMs = 200;
 function closeSockets(this: FastifyInstance, done: () => void): void {
@@ -150,9 +161,6 @@ const attach = (socket: WebSocket, request: FastifyRequest, watch: MachineWatch,
   let alive = true;
   socket.on('pong', () => {
     alive = true;
-  });
-  socket.on('error', () => {
-    socket.terminate();
   });
   const ping = setInterval(() => {
     if (!alive) socket.terminate();
