@@ -98,6 +98,21 @@ export class Counters {
           },
         };
       },
+      bytes: () => {
+        const own = this.current ?? noCount();
+        const file = store.bytes();
+        own.spills++;
+        return {
+          append: (bytes) => {
+            file.append(bytes);
+            own.spillBytes += bytes.length;
+          },
+          read: (at, length) => file.read(at, length),
+          close: () => {
+            file.close();
+          },
+        };
+      },
     };
   }
 

@@ -150,8 +150,17 @@ export interface SpillRun {
   readonly close: () => Promise<void>;
 }
 /** Where operators put the rows and states that do not fit their memory. */
+/** Bytes outside of memory, put one behind the other. */
+export interface SpillBytes {
+  append(bytes: Uint8Array): void;
+  /** Exactly these bytes, in an array of their own that begins where any typed array may. */
+  read(at: number, length: number): Uint8Array;
+  close(): void;
+}
 export interface SpillStore {
   readonly open: () => SpillRun;
+  /** For what is not rows of vectors. */
+  readonly bytes: () => SpillBytes;
 }
 
 /** Figures of one operator; plain data, since those of other threads travel. */

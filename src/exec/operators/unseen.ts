@@ -7,6 +7,8 @@ import { types } from '../../vectors/type.ts';
 import type { AggregateState, GroupValues } from '../aggregates/grouping/state.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { type Item, isBatch } from '../operator.ts';
+import type { SpillBytes } from '../source.ts';
+import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { field, record } from './rows/records.ts';
@@ -17,10 +19,11 @@ export class UnseenValues {
   private readonly parts: (Partitions | undefined)[] = [];
   private readonly build: Build;
   private readonly states: readonly AggregateState[];
+  private readonly open = (): SpillBytes => this.build.context.host.spill!.bytes();
   constructor(build: Build, states: readonly AggregateState[]) {
     this.build = build;
     this.states = states;
-    for (const { seen } of states) seen?.close();
+    for (const { seen } of states) seen?.close(this.open);
   }
 
   /** Spills what the states have left since the last time; `all`: nothing of it is left to the next time. */
@@ -51,6 +54,7 @@ export class UnseenValues {
   ): Generator<Item, void> {
     const parts = this.parts[k];
     this.parts[k] = undefined;
+    for (const _ of state.seen?.end() ?? []) if (isTurnLong()) yield nextTurn();
     state.seen?.reopen();
     if (!parts) return;
     try {
@@ -63,7 +67,7 @@ export class UnseenValues {
             continue;
           }
           state.update(groupsIn(item), fieldOf(item, 'value'));
-          if (account(state.seen?.notedBytes ?? 0) && level < levelsMax) state.seen?.close();
+          if (account(state.seen?.notedBytes ?? 0) && level < levelsMax) state.seen?.close(this.open);
           yield* this.spill(level);
         }
         yield* this.spill(level, true);
@@ -76,6 +80,7 @@ export class UnseenValues {
   }
   close(): void {
     for (const parts of this.parts) parts?.close();
+    for (const { seen } of this.states) seen?.discard();
   }
 }
 

@@ -5,7 +5,7 @@
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
-import type { SpillRun, SpillStore } from '../../exec/source.ts';
+import type { SpillBytes, SpillRun, SpillStore } from '../../exec/source.ts';
 import type { ScratchBytes } from '../../formats/spool.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { ObjectWriter } from '../../lake/objects/writer.ts';
@@ -43,11 +43,19 @@ export class TaskSpill implements SpillStore {
   }
 
   open(): SpillRun {
-    if (!this.isUsed) this.began?.();
-    this.isUsed = true;
+    this.begin();
     const run = new FileRun(join(this.directory(), `run${this.runs.size}`), () => this.runs.delete(run));
     this.runs.add(run);
     return run;
+  }
+
+  private begin(): void {
+    if (!this.isUsed) this.began?.();
+    this.isUsed = true;
+  }
+  bytes(): SpillBytes {
+    this.begin();
+    return this.scratchBytes();
   }
 
   /** A file for bytes of an input. */

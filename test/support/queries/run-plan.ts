@@ -3,7 +3,7 @@
  * forced into odd sizes and forms.
  */
 import { execute } from '../../../src/exec/compile.ts';
-import type { ChannelBatch, ExecutionHost, SpillRun } from '../../../src/exec/source.ts';
+import type { ChannelBatch, ExecutionHost, SpillBytes, SpillRun } from '../../../src/exec/source.ts';
 import type { ExecutionContext } from '../../../src/exec/context.ts';
 import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../../src/query/plan/plan.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';
@@ -74,7 +74,7 @@ export const contextOf = (inputs: Readonly<Record<string, Vector>>, options: Run
     debug: () => undefined,
     load: () => Promise.reject(new Error('nothing to load into')),
     progress: { bytesRead: 0, bytesMatched: 0, recordsRead: 0, recordsMatched: 0 },
-    ...(options.spill && { spill: { open: memoryRun } }),
+    ...(options.spill && { spill: { open: memoryRun, bytes: memoryBytes } }),
     ...options.host,
   };
   return {
@@ -100,6 +100,20 @@ const memoryRun = (): SpillRun => {
     close: () => {
       held = [];
       return Promise.resolve();
+    },
+  };
+};
+
+/** What is spilled as bytes, held in memory. */
+export const memoryBytes = (): SpillBytes => {
+  let held = Buffer.alloc(0);
+  return {
+    append: (bytes) => {
+      held = Buffer.concat([held, bytes]);
+    },
+    read: (at, length) => Uint8Array.from(held.subarray(at, at + length)),
+    close: () => {
+      held = Buffer.alloc(0);
     },
   };
 };

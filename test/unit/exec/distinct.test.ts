@@ -3,7 +3,10 @@ import { CountState } from '../../../src/exec/aggregates/count.ts';
 import { DistinctState } from '../../../src/exec/aggregates/grouping/distinct.ts';
 import type { AggregateState } from '../../../src/exec/aggregates/grouping/state.ts';
 import { type Vector, numbers } from '../../../src/vectors/vector.ts';
+import { vectorOf } from '../../../src/vectors/builder.ts';
+import { parseSupValues } from '../../../src/vectors/sup/parse.ts';
 import { types } from '../../../src/vectors/type.ts';
+import { memoryBytes } from '../../support/queries/run-plan.ts';
 import { randomOf } from '../../support/random.ts';
 
 interface Batch {
@@ -24,9 +27,10 @@ const batchesOf = (rows: number, seed: number): readonly Batch[] => {
   return out;
 };
 const column = (values: Float64Array): Vector => numbers(types.int64, values);
-const add = (state: AggregateState, batches: readonly Batch[]): void => {
+const texts = (values: Float64Array): Vector => vectorOf(parseSupValues(Array.from(values, (x) => `"${x}"`).join(' ')));
+const add = (state: AggregateState, batches: readonly Batch[], vector = column): void => {
   state.grow(groups);
-  for (const { ids, values } of batches) state.update(ids, column(values));
+  for (const { ids, values } of batches) state.update(ids, vector(values));
 };
 const countsOf = (state: AggregateState): number[] => {
   const v = state.result(groups);
@@ -91,9 +95,9 @@ describe.each(Object.entries(kinds))('count(distinct) by group, %s', (_, make) =
   it('leaves what it does not know once it is closed, and counts it when it comes again', () => {
     const [a, b] = [batchesOf(100_000, 5), batchesOf(100_000, 6)];
     const state = make();
-    add(state, a);
-    state.seen!.close();
-    add(state, b);
+    add(state, a, texts);
+    state.seen!.close(memoryBytes);
+    add(state, b, texts);
     expect(countsOf(state)).toEqual(expected(a));
     const left = [...state.seen!.take(true)];
     const known = new Set(a.flatMap(({ ids, values }) => Array.from(ids, (g, i) => `${g} ${values[i]}`)));
@@ -107,5 +111,105 @@ describe.each(Object.entries(kinds))('count(distinct) by group, %s', (_, make) =
     state.seen!.reopen();
     for (const { ids, values } of left) state.update(ids, values);
     expect(countsOf(state)).toEqual(expected([...a, ...b]));
+  });
+});
+
+/** Numbers of several types, in forms that columns have; each comes several times. */
+const mixedBatches = (
+  rows: number,
+  distinct: number,
+  seed: number,
+): readonly { ids: Uint32Array; text: string[] }[] => {
+  const random = randomOf(seed);
+  const one = (x: number): string => {
+    switch (x % 8) {
+      case 0:
+        return `${x}.`;
+      case 1:
+        return `${x}.5`;
+      case 2:
+        return `${2n ** 62n + BigInt(x)}`;
+      case 3:
+        return `${2n ** 63n + BigInt(x)}::uint64`;
+      case 4:
+        return `-${x}`;
+      case 5:
+        return x % 3 === 0 ? 'null' : `"${x}"`;
+      case 6:
+        return x % 5 === 0 ? 'NaN' : `${x - (x % 8)}`;
+      default:
+        return `${x}::int32`;
+    }
+  };
+  return Array.from({ length: Math.ceil(rows / 5000) }, () => {
+    const ids = Uint32Array.from({ length: 5000 }, () => random.below(groups));
+    return { ids, text: Array.from(ids, () => one(random.below(distinct))) };
+  });
+};
+/** What SQL takes for the same. */
+const keyOf = (text: string): string | undefined => {
+  if (text === 'null') return undefined;
+  if (text.startsWith('"')) return text;
+  const plain = text.replace(/::.*/, '');
+  return plain.endsWith('.') ? plain.slice(0, -1) : plain;
+};
+
+describe('count(distinct) of very many numbers', () => {
+  const many = batchesOf(1_200_000, 11).map(({ ids, values }) => ({ ids, values: values.map((x, i) => x + (i % 97)) }));
+  it('counts each pair once, in partitions', () => {
+    const state = kinds['settled later']();
+    add(state, many);
+    expect(countsOf(state)).toEqual(expected(many));
+    add(state, many.slice(0, 10));
+    expect(countsOf(state)).toEqual(expected(many));
+  });
+
+  it('counts what it has put into a file at the end', () => {
+    for (const before of [1, 40, many.length - 3]) {
+      const state = kinds['settled later']();
+      add(state, many.slice(0, before));
+      state.seen!.close(memoryBytes);
+      add(state, many.slice(before));
+      for (const _ of state.seen!.end());
+      state.seen!.reopen();
+      expect([...state.seen!.take(true)]).toEqual([]);
+      expect(countsOf(state)).toEqual(expected(many));
+    }
+  });
+
+  it('counts those of two states once where they are merged', () => {
+    const [state, other] = [kinds['settled later'](), kinds['settled later']()];
+    add(state, many.slice(0, 150));
+    add(other, many.slice(100));
+    state.merge(
+      other,
+      Uint32Array.from({ length: groups }, (_, g) => g),
+    );
+    expect(countsOf(state)).toEqual(expected(many));
+  });
+
+  it('tells numbers of all types apart by their value, beside nulls and texts', () => {
+    const batches = mixedBatches(500_000, 40_000, 5);
+    const sets = Array.from({ length: groups }, () => new Set<string>());
+    for (const { ids, text } of batches)
+      text.forEach((t, i) => {
+        const key = keyOf(t);
+        if (key !== undefined) sets[ids[i]!]!.add(key);
+      });
+    for (const closed of [3, batches.length]) {
+      const state = kinds['settled later']();
+      state.grow(groups);
+      for (const [k, { ids, text }] of batches.entries()) {
+        if (k === closed) state.seen!.close(memoryBytes);
+        state.update(ids, vectorOf(parseSupValues(text.join(' '))));
+      }
+      const left = closed < batches.length ? [...state.seen!.take(true)] : [];
+      if (closed < batches.length) {
+        for (const _ of state.seen!.end());
+        state.seen!.reopen();
+        for (const { ids, values } of left) state.update(ids, values);
+      }
+      expect(countsOf(state)).toEqual(sets.map((s) => s.size));
+    }
   });
 });

@@ -11,6 +11,9 @@ test('a list whose table would not fit into memory is not few, though its rows d
     open: () => {
       throw new Error('nothing is spilled');
     },
+    bytes: () => {
+      throw new Error('nothing is spilled');
+    },
   };
   const few = async (bytes: number): Promise<boolean> => {
     const list = new RowList({ memory: new Memory(bytes), spill, signal: new AbortController().signal });

@@ -5,6 +5,7 @@ import {
   type Type,
   commonNumber,
   isFloat,
+  isInteger,
   isUnsigned,
   primitiveIds,
   types,
@@ -30,6 +31,9 @@ export interface Part {
   /** The rows of these codes, where that is less than a copy of all. */
   valuesAt?(codes: Uint32Array): Vector;
 }
+
+/** Types of numbers that are nothing else, such as times. */
+export const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
 
 /** Numbers of one type. */
 export class NumberPart implements Part {

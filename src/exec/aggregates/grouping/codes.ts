@@ -8,7 +8,7 @@
  * one by one.
  */
 import { asKeys } from '../../../vectors/decimal.ts';
-import { type PrimitiveType, type Type, type UnionType, isFloat, isInteger } from '../../../vectors/type.ts';
+import { type PrimitiveType, type Type, type UnionType } from '../../../vectors/type.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { zeroData } from '../../../vectors/value.ts';
 import {
@@ -35,7 +35,16 @@ import { classOf, concat } from '../../../vectors/concat.ts';
 import { opened, unionOfOne } from '../../../vectors/unions.ts';
 import { areTimeTexts } from '../../../vectors/texts/times.ts';
 import { overlay } from '../../expressions/rows.ts';
-import { AnyNumberPart, BytesPart, EncodedPart, NumberPart, type Part, SmallPart, unexpected } from './code-parts.ts';
+import {
+  AnyNumberPart,
+  BytesPart,
+  EncodedPart,
+  NumberPart,
+  type Part,
+  SmallPart,
+  isOnlyNumber,
+  unexpected,
+} from './code-parts.ts';
 import { CombinationTable } from './combinations.ts';
 import { PairTable, none, what } from './pair-table.ts';
 import { Cells, SharedRecordPart } from './shared-records.ts';
@@ -360,6 +369,14 @@ export class ColumnCodes {
     const { part } = place;
     return part instanceof NumberPart || part instanceof AnyNumberPart ? part.wholeTypes : undefined;
   }
+  /** All values, if these are numbers of one class. */
+  get wholeOrFloats(): Vector | undefined {
+    const [place, ...others] = this.places;
+    const isOne = place !== undefined && others.length === 0;
+    return isOne && (place.part instanceof NumberPart || place.part instanceof AnyNumberPart)
+      ? place.part.values()
+      : undefined;
+  }
   /** Forgets all values. */
   clear(): void {
     this.places.length = 0;
@@ -552,7 +569,6 @@ const sqlClassOf = (v: FlatVector): string | Type => {
       return classOf(v);
   }
 };
-const isOnlyNumber = (t: Type): boolean => isInteger(t) || isFloat(t);
 
 const oneNull: Vector = { form: 'null', length: 1 };
 /** A dictionary whose codes are remembered, and what they and its values, which stay with them, take. */

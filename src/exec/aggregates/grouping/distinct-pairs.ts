@@ -35,6 +35,10 @@ export class DistinctPairs {
   get bytes(): number {
     return this.ids.byteLength + this.codes.byteLength + this.starts.byteLength + this.known.byteLength;
   }
+  /** The known pairs. */
+  get size(): number {
+    return this.known.length;
+  }
   get isEmpty(): boolean {
     return this.noted === 0 && this.known.length === 0;
   }

@@ -1,6 +1,7 @@
 /** What an aggregate is: states for all groups at once, in typed arrays, that take columns and can be merged. */
 import type { PrimitiveType } from '../../../vectors/type.ts';
 import type { Vector } from '../../../vectors/vector.ts';
+import type { SpillBytes } from '../../source.ts';
 
 /**
  * What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some
@@ -21,13 +22,20 @@ export interface GroupValues {
 export interface SeenValues {
   /** What it holds for the values that it has noted. */
   readonly notedBytes: number;
-  /** Notes no more values: those that it does not know are left to `take`. */
-  close(): void;
+  /**
+   * Notes no more values: those that it does not know are left to `take`, or put into a file that `open` makes, as the
+   * state sees fit.
+   */
+  close(open: () => SpillBytes): void;
   /**
    * What was left since it was last asked; the same value of a group may come more than once. It may keep some of it
    * for a while, unless all is asked for. No values may come before the last of them has been taken.
    */
   take(all: boolean): Iterable<GroupValues>;
+  /** Sees what it has put into a file, in some steps: all values that it may have seen have come. */
+  end(): Iterable<void>;
+  /** Frees its file. */
+  discard(): void;
   /** Forgets the values that it noted, and notes others: none of those that it knew come any more. */
   reopen(): void;
 }

@@ -152,6 +152,9 @@ const roomy = {
     open: () => {
       throw new Error('spilled');
     },
+    bytes: () => {
+      throw new Error('spilled');
+    },
   },
 };
 const expected = new Map<string, Promise<readonly string[]>>();
@@ -186,6 +189,10 @@ describe.each([
       open: () => {
         runs++;
         return spill.open();
+      },
+      bytes: () => {
+        runs++;
+        return spill.bytes();
       },
     };
     expect(await answers(query, { host: { spill: counted }, memoryBytesMax, batchRows: 128 })).toEqual(
@@ -226,6 +233,10 @@ test('the right side of a join counts as what it takes: columns that may be null
       runs++;
       return spill.open();
     },
+    bytes: () => {
+      runs++;
+      return spill.bytes();
+    },
   };
   // Numbers of 8 bytes, codes of 4, and what an index takes a row.
   const memoryBytesMax = (count * (8 + 8 + 4 + 32)) / 0.4 + 30_000;
@@ -246,6 +257,10 @@ test.each(turned)('in a thread with little memory left: %s', async (query) => {
       open: () => {
         runs++;
         return spill.open();
+      },
+      bytes: () => {
+        runs++;
+        return spill.bytes();
       },
     },
   };
@@ -273,6 +288,10 @@ test('values of groups that take all of the memory by themselves are seen in the
     open: () => {
       opened++;
       return spill.open();
+    },
+    bytes: () => {
+      opened++;
+      return spill.bytes();
     },
   };
   const rows = await runPlan(plan, { many }, { memoryBytesMax: 2 << 20, host: { spill: counted }, batchRows: 64 });
@@ -305,6 +324,10 @@ test('groups by ids of very many values are those of plenty of memory, in partit
     open: () => {
       opened++;
       return spill.open();
+    },
+    bytes: () => {
+      opened++;
+      return spill.bytes();
     },
   };
   const lines = async (options: RunPlanOptions): Promise<readonly string[]> =>
