@@ -4,7 +4,7 @@
  */
 import type { AbsentRow, PlanOp } from '../../../query/plan/plan.ts';
 import { isFloat, isInteger, types } from '../../../vectors/type.ts';
-import { type Vector, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
+import { type Vector, gather, lookUp, nulls, numbers, range, take } from '../../../vectors/vector.ts';
 import { none } from '../../aggregates/grouping/pair-table.ts';
 import { under } from '../../aggregates/under.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
@@ -186,9 +186,25 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
       if (both) yield both;
       return;
     }
-    const own = leftAlone(op, take(left, alone));
-    if (!both) yield own;
-    else yield* batches(inOrder(leftRows, alone, both, own), rowsMax);
+    if (!both) yield leftAlone(op, take(left, alone));
+    else if (op.absentRight && index.rows.form === 'record')
+      yield* batches(besideAbsent(leftRows, rightRows, alone, op.absentRight), rowsMax);
+    else yield* batches(inOrder(leftRows, alone, both, leftAlone(op, take(left, alone))), rowsMax);
+  }
+  /**
+   * The pairs and the single rows by left row: those of the left side as they are, and beside them rows of the right
+   * one, or none.
+   */
+  function besideAbsent(leftRows: Uint32Array, rightRows: Uint32Array, alone: Uint32Array, absent: AbsentRow): Vector {
+    const { tags, slots } = places(leftRows, alone);
+    const own = new Uint32Array(tags.length);
+    let isWhole = own.length === left.length;
+    for (let i = 0; i < own.length; i++) {
+      own[i] = tags[i] === 0 ? leftRows[slots[i]] : alone[slots[i]];
+      isWhole &&= own[i] === i;
+    }
+    const right = combine(tags, slots, [gather(index.rows, rightRows), absentRows(absent, alone.length)]);
+    return pairs(op, isWhole ? left : take(left, own), right);
   }
 }
 
@@ -247,8 +263,16 @@ const absentRows = (columns: AbsentRow, length: number): Vector =>
     length,
   );
 
-/** Pairs and single rows by left row. Both lists ascend. */
+/** Pairs and single rows by left row. */
 const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, single: Vector): Vector => {
+  const { tags, slots } = places(pairRows, aloneRows);
+  return combine(tags, slots, [both, single]);
+};
+/** The place of each row in its list, that of pairs (0) or of single rows (1), by left row. Both lists ascend. */
+const places = (
+  pairRows: Uint32Array,
+  aloneRows: Uint32Array,
+): { readonly tags: Uint32Array; readonly slots: Uint32Array } => {
   const length = pairRows.length + aloneRows.length;
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);
@@ -259,7 +283,7 @@ const inOrder = (pairRows: Uint32Array, aloneRows: Uint32Array, both: Vector, si
       slots[i] = a++;
     }
   }
-  return combine(tags, slots, [both, single]);
+  return { tags, slots };
 };
 
 /** Right rows that have had no match, in their order; those that take no part in the join are left out. */
