@@ -1,7 +1,7 @@
 /**
  * Inequalities of a join: where a condition compares a number (a time, a duration) of the left row with one of the
  * right row, the right rows are sorted by theirs, and a left row looks at those alone that may fulfil it. Of an ASOF
- * join that is one row.
+ * join that is one row, and so it is where nothing but such conditions is asked (EXISTS, ANY, ALL).
  *
  * - It only leaves out candidates: every pair that comes out has been tested by the whole condition, and in the order
  *   in which it would have come anyhow.
@@ -42,7 +42,7 @@ export interface Ranges {
   readonly right: AsyncEvaluator;
   readonly bounds: readonly Bound[];
   readonly other: { readonly right: AsyncEvaluator; readonly bound: Bound } | undefined;
-  /** Only the fulfilling row with the greatest or the least number is wanted. */
+  /** One fulfilling row is wanted: that with the greatest or the least number, or any. */
   readonly nearest: boolean;
   /** There are no equalities: all right rows are in one chain. */
   readonly isAlone: boolean;
@@ -72,10 +72,14 @@ export const rangesOf = (op: JoinOp, build: Build): Ranges | undefined => {
     right: build.expression(main[0].right),
     bounds: main.map(bound),
     other: other && { right: build.expression(other.right), bound: bound(other) },
-    nearest: op.nearest === true && parts.length === 1,
+    nearest: (op.nearest === true && parts.length === 1) || (asksForAny(op) && parts.length === main.length),
     isAlone: op.equal.length === 0,
   };
 };
+
+/** Of the right side nothing is wanted but whether a row fulfils the condition. */
+const asksForAny = ({ style, firstOnly }: JoinOp): boolean =>
+  style === 'anti' || (style === 'inner' && firstOnly === true);
 
 const flipped = { '<': '>', '<=': '>=', '>': '<', '>=': '<=' } as const;
 const boundOf = (e: PlanExpr, { leftName, rightName }: JoinOp): Inequality[] => {

@@ -36,6 +36,15 @@ for (const [name, value] of Object.entries(values)) {
       );
     });
   }
+  for (const [title, parts] of Object.entries(conditions)) {
+    test.each(['exists', 'not exists'])(`${name}, ${title}: %s`, async (asked) => {
+      const query = (on: readonly string[]): string =>
+        `select a.id as a from input a where ${asked} (select 1 from input b where ${on.join(' and ')})`;
+      expect(await runQuery(query(parts), rows, { batchRows: 32 })).toBe(
+        await runQuery(query(parts.map(opaque)), rows, { batchRows: 32 }),
+      );
+    });
+  }
   test.each(['>=', '>', '<', '<='])(`${name}: ASOF with %s`, async (operator) => {
     const asof = `select a.id as a, b.id as b from input a asof join input b on a.x ${operator} b.y order by a`;
     const nearest = `select a, b from (select a.id as a, b.id as b, row_number() over (partition by a.id order by b.y ${operator.startsWith('>') ? 'desc' : 'asc'}, b.id) as n
@@ -43,3 +52,9 @@ for (const [name, value] of Object.entries(values)) {
     expect(await runQuery(asof, rows)).toBe(await runQuery(nearest, rows));
   });
 }
+
+test('many rows compared with all of a query are not compared one by one', async () => {
+  const rows = Array.from({ length: 20_000 }, (_, id) => `{id:${id},x:${(id * 7919) % 20_011}}`).join(' ');
+  const query = 'select count(*) as n from input a where a.x > all (select b.x - 100 from input b)';
+  expect(await runQuery(query, rows)).toBe('{n:100}\n');
+}, 10_000);
