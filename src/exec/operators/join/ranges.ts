@@ -48,8 +48,9 @@ export interface Ranges {
   readonly isAlone: boolean;
 }
 
-/** Candidates pay from chains of this many rows on. */
+/** Candidates pay from chains of this many rows on, a single one sooner. */
 const chainMin = 32;
+const nearestChainMin = 4;
 
 interface Inequality {
   readonly left: PlanExpr;
@@ -133,7 +134,8 @@ export function* candidates(
   left: Vector,
   found: Found,
 ): Generator<Side, ((row: number) => Uint32Array) | undefined> {
-  if (found.next !== index.next || index.next.length < chainMin || !(ranges.isAlone || index.chainMean >= chainMin))
+  const least = ranges.nearest ? nearestChainMin : chainMin;
+  if (found.next !== index.next || index.next.length < least || !(ranges.isAlone || index.chainMean >= least))
     return undefined;
   const sorted = (index.sorted ??= (yield* sortedBy(ranges, index.rows)) ?? null);
   if (!sorted) return undefined;
