@@ -235,6 +235,13 @@ const keysText = (keys: readonly SortKey[]): string => keys.map(keyText).join(',
 const keyText = (k: SortKey): string =>
   words(exprText(k.expr), k.order === 'desc' ? 'desc' : '', k.nulls === 'first' ? 'nulls first' : '');
 
+/** Constants that were worked out, such as the elements of a range, may have many values. */
+const constantTextMax = 400;
+const shortened = (text: string): string =>
+  text.length <= constantTextMax
+    ? text
+    : `${text.slice(0, constantTextMax)}... (${text.length - constantTextMax} characters more)`;
+
 /** The text of an expression: parentheses around every operator inside another. */
 export const exprText = (e: PlanExpr): string => {
   const path = pathOf(e);
@@ -243,7 +250,7 @@ export const exprText = (e: PlanExpr): string => {
   const args = (list: readonly PlanExpr[]): string => list.map(exprText).join(',');
   switch (e.kind) {
     case 'literal':
-      return supText(e.value);
+      return shortened(supText(e.value));
     case 'this':
       return 'this';
     case 'field':
