@@ -296,7 +296,7 @@ export interface WorkerPoolOptions {
   readonly spillDirectory?: string;
   /** Unread bytes of one answer, worker to main; default 1 MiB. Bodies of loads have a window of their own. */
   readonly windowBytesMax?: number;
-  /** A worker that still has a task this long after it was cancelled is replaced; default 10 s. */
+  /** A worker that still has a task this long after it was cancelled is replaced (overdue.ts); default 10 s. */
   readonly cancelMsMax?: number;
   /**
    * Queries, loads and rewrites that may run at once, of which neither loads nor all others take more than three

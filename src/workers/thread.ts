@@ -22,6 +22,7 @@ import {
   stopPlace,
   toWire,
 } from './messages.ts';
+import { endOverdue } from './overdue.ts';
 import type { PlaceKind, TaskClient } from './places.ts';
 import type { QueryStats } from './pool.types.ts';
 import {
@@ -241,7 +242,7 @@ export class RunningTask {
   }
 }
 
-/** `cancelMsMax`: a thread whose task goes on for longer after its cancel is ended. */
+/** `cancelMsMax`: a thread whose task goes on for longer after its cancel is ended (overdue.ts). */
 interface ThreadOptions {
   readonly settings: Omit<WorkerSettings, 'stops' | 'counts'>;
   readonly cancelMsMax: number;
@@ -363,9 +364,13 @@ export class Thread {
 
   /** Replaces the thread if it still has the task when its time is over. */
   watch(task: number): void {
-    setTimeout(() => {
-      if (this.tasks.has(task)) this.end('it did not stop when it was told to', task);
-    }, this.options.cancelMsMax).unref();
+    endOverdue({
+      ms: this.options.cancelMsMax,
+      isThere: () => this.tasks.has(task),
+      end: () => {
+        this.end('it did not stop when it was told to', task);
+      },
+    });
   }
 
   /**
