@@ -103,7 +103,10 @@ const inPieces = (batch: Vector, push: (batch: Vector) => Iterable<Item>): Itera
     : halvedIfNeeded(batch, push);
 };
 function* pieceByPiece(batch: Vector, rows: number, push: (batch: Vector) => Iterable<Item>): Generator<Item> {
-  for (const piece of batches(batch, rows)) yield* halvedIfNeeded(piece, push);
+  for (const piece of batches(batch, rows)) {
+    yield* halvedIfNeeded(piece, push);
+    if (isTurnLong()) yield nextTurn();
+  }
 }
 /** What needs too much memory for all rows may do with half of them. */
 function* halvedIfNeeded(batch: Vector, push: (batch: Vector) => Iterable<Item>): Generator<Item> {

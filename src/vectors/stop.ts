@@ -20,12 +20,25 @@ interface TaskWork {
   turns?: number;
 }
 
-const tasks = new WeakMap<AbortSignal, TaskWork>();
-let current: TaskWork | undefined;
+/** A task, and how long it has worked: without what it waited for. */
+interface Linked extends TaskWork {
+  workedMs: number;
+}
+
+const tasks = new WeakMap<AbortSignal, Linked>();
+let current: Linked | undefined;
+let currentSince = 0;
+const turnTo = (task: Linked | undefined): void => {
+  if (task === current) return;
+  const now = performance.now();
+  if (current) current.workedMs += now - currentSince;
+  current = task;
+  currentSince = now;
+};
 
 /** Tells what there is to know of the task that this signal ends. */
 export const linkTask = (signal: AbortSignal, work: TaskWork): void => {
-  tasks.set(signal, work);
+  tasks.set(signal, { ...work, workedMs: 0 });
 };
 /** Another signal for a part of the same task's work. */
 export const linkPart = (signal: AbortSignal, of: AbortSignal): void => {
@@ -36,26 +49,29 @@ export const linkPart = (signal: AbortSignal, of: AbortSignal): void => {
 /** Does a piece of the task's work, which awaits nothing. */
 export const working = <T>(signal: AbortSignal, work: () => T): T => {
   const before = current;
-  current = tasks.get(signal);
+  turnTo(tasks.get(signal));
   try {
     current?.account?.step(loopSteps);
     return work();
   } finally {
-    current = before;
+    turnTo(before);
   }
 };
+
+/** How long the task whose turn it is has worked, in all of its turns; undefined without a task. */
+export const workedMs = (): number | undefined => current && current.workedMs + performance.now() - currentSince;
 
 /** A way to go on, after an await, with the work of the task whose turn it is now. It throws when that was given up. */
 export const sameTask = (): (<T>(work: () => T) => T) => {
   const own = current;
   return (work) => {
     const before = current;
-    current = own;
+    turnTo(own);
     try {
       checkStop();
       return work();
     } finally {
-      current = before;
+      turnTo(before);
     }
   };
 };

@@ -2,7 +2,7 @@
 import type { FieldPath, PlanExpr, Scan } from '../../query/plan/plan.ts';
 import { fieldsRead } from '../../query/plan/walk.ts';
 import { type Vector, nulls, slice, take } from '../../vectors/vector.ts';
-import { working } from '../../vectors/stop.ts';
+import { isTurnLong, nextTurn, workedMs, working } from '../../vectors/stop.ts';
 import { types } from '../../vectors/type.ts';
 import { type Item, type Stream, batches } from '../operator.ts';
 import { isPlainText } from '../expressions/regexp.ts';
@@ -13,6 +13,7 @@ import { tested } from './filter.ts';
 import { type KeyTest, type Wanted, keyTest, prunerOf } from './join/key-set.ts';
 import { named } from './named.ts';
 import { type KeyRuns, keyRuns } from './rows/key-runs.ts';
+import { Pace } from './rows/pace.ts';
 import { type RowTest, rowTest } from './rows/row-test.ts';
 import { type SplitFilter, storedTests } from './stored-tests.ts';
 import { type KeyBound, type TopOptions, keyBound } from './sort/top.ts';
@@ -79,6 +80,7 @@ export const scan = (
       { bound: bound?.(), keys: keyTest(wanted) },
       progress,
     );
+    const pace = new Pace();
     for (const source of op.sources) {
       const isFiltered = filter !== undefined && host.filters?.(source) === true;
       for (const item of pulled(
@@ -94,11 +96,25 @@ export const scan = (
         progress.recordsMatched += kept.length;
         if (op.counted && kept.form === 'record' && kept.fields.length === 0) yield kept;
         // A batch somewhat larger is better than one and a small rest.
-        else yield* batches(kept, kept.length <= context.batchRows * 2 ? kept.length : context.batchRows);
+        else yield* paced(batches(kept, kept.length <= context.batchRows * 2 ? kept.length : context.batchRows), pace);
       }
     }
   }
 };
+
+/** Batches, those with which what follows is busy for long in pieces. */
+function* paced(all: Iterable<Vector>, pace: Pace): Generator<Item> {
+  for (const batch of all)
+    for (let start = 0; start < batch.length; ) {
+      const left = start === 0 ? batch : slice(batch, start, batch.length);
+      const length = pace.rowsOf(left);
+      const before = workedMs();
+      yield length === batch.length ? batch : slice(left, 0, length);
+      if (before !== undefined) pace.took(length, workedMs()! - before);
+      start += length;
+      if (isTurnLong()) yield nextTurn();
+    }
+}
 
 /** With what keys tell of the bounds of blocks. */
 const narrowed = (request: ScanRequest, wanted: readonly Wanted[]): ScanRequest => {

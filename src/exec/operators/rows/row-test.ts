@@ -4,18 +4,49 @@
  * half of the time of seven answers for all rows put together.
  */
 import type { PlanExpr } from '../../../query/plan/plan.ts';
-import { type Vector, lookUp, take } from '../../../vectors/vector.ts';
+import { isTurnLong, nextTurn, sameTask } from '../../../vectors/stop.ts';
+import { type Vector, lookUp, slice, take } from '../../../vectors/vector.ts';
 import { isGuarded, needsDriver } from '../../expressions/compile.ts';
 import type { AsyncEvaluator } from '../../expressions/evaluator.ts';
 import { unlessBeyond } from '../../expressions/logic.ts';
 import { isTrue, truth, truthOf } from '../../expressions/rows.ts';
 import type { Build } from '../build.ts';
+import { Pace } from './pace.ts';
 
 /** Numbers of the rows to keep, in order; undefined: all of them. */
 export type RowTest = (rows: Vector) => Uint32Array | undefined | Promise<Uint32Array | undefined>;
 
-/** The test of a condition. */
+/** The test of a condition. What takes long is asked of some rows at a time, with turns of others between them. */
 export const rowTest = (condition: PlanExpr, build: Build): RowTest => {
+  const test = wholeTest(condition, build);
+  const pace = new Pace();
+  return (rows) => {
+    const next = pace.rowsOf(rows);
+    return next < rows.length ? pieceByPiece(rows, test, pace) : timed(rows, test, pace);
+  };
+};
+const timed = (rows: Vector, test: RowTest, pace: Pace): ReturnType<RowTest> => {
+  const since = performance.now();
+  const kept = test(rows);
+  if (!(kept instanceof Promise)) pace.took(rows.length, performance.now() - since);
+  return kept;
+};
+const pieceByPiece = async (rows: Vector, test: RowTest, pace: Pace): Promise<Uint32Array | undefined> => {
+  const goOn = sameTask();
+  const out = new Uint32Array(rows.length);
+  let n = 0;
+  for (let start = 0; start < rows.length; ) {
+    const left = start === 0 ? rows : slice(rows, start, rows.length);
+    const length = pace.rowsOf(left);
+    const kept = await goOn(() => timed(slice(left, 0, length), test, pace));
+    if (kept) for (const row of kept) out[n++] = start + row;
+    else for (let i = 0; i < length; i++) out[n++] = start + i;
+    start += length;
+    if (isTurnLong()) await nextTurn();
+  }
+  return n === rows.length ? undefined : out.subarray(0, n);
+};
+const wholeTest = (condition: PlanExpr, build: Build): RowTest => {
   const parts = conjuncts(condition);
   if (parts.length === 1 || needsDriver(condition)) return testOf(build.condition(condition));
   const tests = parts.map((part): Conjunct => ({ evaluate: build.condition(part), isGuarded: isGuarded(part) }));
