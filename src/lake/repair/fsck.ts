@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import { affected, type Damage } from './affected.ts';
 import { plural } from '../commits/messages.ts';
-import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
+import { base62, idBuffer, idBytes, idOfBytes, zeroId } from '../ksuid.ts';
 import type { Id, ObjectFiles, PoolConfig } from '../lake.types.ts';
 import { lockLake } from '../lock.ts';
 import { baseFolder, logBegin, logFolder, type LogRead, restOfLog, segmentName } from '../log/reader.ts';
@@ -80,6 +80,8 @@ export interface FsckReport {
   readonly historySound: boolean;
   /** Base and log give all rows, and these are as they should be. */
   readonly logSound: boolean;
+  /** The tables are of a copy of this lake that went on by itself: what they alone have is not the log's. */
+  readonly isOtherCourse: boolean;
   /** Bases that are not read, and damaged files of others: faults that a repair moves away. */
   readonly strays: readonly StrayBase[];
   readonly besides: readonly DamagedFile[];
@@ -124,24 +126,19 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
   const index = isReadable ? openIndex(folder) : undefined;
   try {
     const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] };
-    const logFaults = [...(made?.faults ?? []), ...fault];
+    const isSure = fault.length > 0 && made?.faults.length === 0 && probed.faults.length === 0;
+    const other = isSure ? commitLacking(index!, wanted!) : undefined;
+    const byLog = other === undefined ? undefined : await historyOf(wanted, options, true);
+    // Where it has all of its data objects the log counts, else the tables, which may be those of the objects.
+    const isOther = byLog?.history.count === 0;
+    const logFaults = [...(made?.faults ?? []), ...(isOther ? [] : fault)];
     const isWhole = hasLog && logFaults.length === 0;
-    const history = new Faults();
     const tableFaults = new Faults();
     const truth = isWhole ? wanted : own;
     for (const line of [...probed.faults, ...(hasObjectsAlone(directory) ? [objectsAlone] : [])]) tableFaults.add(line);
-    if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
-    if (isWhole)
-      for (const table of tableNames)
-        wanted!.verify(
-          table,
-          (line) => {
-            history.add(line);
-          },
-          true,
-        );
-    const walk = truth && new Walk(truth, options, history);
-    const counts = walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 };
+    if (isOther) tableFaults.add(other!);
+    else if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
+    const { history, walk, counts } = isOther ? byLog : await historyOf(truth, options, isWhole);
     const strays = made?.strays ?? [];
     const besides = options.besides?.() ?? [];
     for (const line of [
@@ -163,16 +160,22 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
     const historySound = history.count === (walk?.objectFaults ?? 0);
     const logSound = isWhole && historySound;
-    if (logSound && tableFaults.count > 0) notes.push('the next start makes the tables again from the log');
+    if (logSound && tableFaults.count > 0)
+      notes.push(
+        isOther
+          ? 'lake fsck -repair makes the tables again from the log'
+          : 'the next start makes the tables again from the log',
+      );
     return {
       faults: faults.lines,
       faultCount: faults.count,
       notes,
       rows: probed.rows,
       ...counts,
-      affected: walk
-        ? affected(truth, walk.damage)
-        : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
+      affected:
+        walk && truth
+          ? affected(truth, walk.damage)
+          : ['all pools: the tables cannot be read, lake fsck -repair brings back what base and log have'],
       ...(made && {
         log: { records: made.log.records, last: made.log.place?.number ?? 0, bases: basesOf(directory).own },
       }),
@@ -180,6 +183,7 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
       tablesSound: tableFaults.count === 0,
       historySound,
       logSound,
+      isOtherCourse: isOther,
       strays,
       besides,
     };
@@ -235,6 +239,41 @@ const withRest = (
   if (!hasLog || !place) return { own: index, fault: [] };
   const { faults, changes } = restOfLog(directory, place);
   return { own: index.with(changes), fault: faults };
+};
+
+/** Tables that are at a record which the log does not have: a commit of the log that they should have, if they lack one. */
+const commitLacking = (index: Tables, wanted: Tables): string | undefined => {
+  for (const key of wanted.keys('commits')) {
+    const pool = key.subarray(0, idBytes);
+    // That of a pool may have gone with it.
+    if (index.has('commits', key) || !index.has('pools', pool)) continue;
+    return `tables: they lack commit ${base62(idOfBytes(key.subarray(idBytes)))} of pool ${base62(idOfBytes(pool))}, which the log has: they are of a copy of this lake that went on by itself`;
+  }
+  return undefined;
+};
+
+/** What rows say of each other. `isMade`: they were made from the log, so that nobody has looked at them yet. */
+const historyOf = async (
+  tables: Tables | undefined,
+  options: FsckOptions,
+  isMade: boolean,
+): Promise<{
+  readonly history: Faults;
+  readonly walk: Walk | undefined;
+  readonly counts: Awaited<ReturnType<Walk['run']>>;
+}> => {
+  const history = new Faults();
+  if (isMade)
+    for (const table of tableNames)
+      tables!.verify(
+        table,
+        (line) => {
+          history.add(line);
+        },
+        true,
+      );
+  const walk = tables && new Walk(tables, options, history);
+  return { history, walk, counts: walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 } };
 };
 
 /** What the tables have otherwise than the log, row by row. */

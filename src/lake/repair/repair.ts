@@ -124,14 +124,26 @@ const checkPermitted = (directory: string): void => {
 };
 
 /**
- * Moves away what a sound log does without: bases that are not read, and damaged tables, which are made again when they
- * are opened. Answers with what is lost: what a base of this log knows beyond its end.
+ * Moves away what a sound log does without: bases that are not read, and tables that are damaged or not its own, which
+ * are made again when they are opened. Answers with what is lost: what a base of this log knows beyond its end, and
+ * what tables of another course do.
  */
-const moveAside = (directory: string, { strays, tablesSound }: FsckReport, kept: string): readonly string[] => {
+const moveAside = (
+  directory: string,
+  { strays, tablesSound, isOtherCourse }: FsckReport,
+  kept: string,
+): readonly string[] => {
   if (strays.length > 0) mkdirSync(join(kept, 'base'));
   for (const { record } of strays) renameSync(basePath(directory, record), join(kept, baseName(record)));
   if (!tablesSound && existsSync(tablesFolder(directory))) renameSync(tablesFolder(directory), join(kept, 'tables'));
-  return strays.flatMap(({ faults, isAhead }) => (isAhead ? faults : []));
+  return [
+    ...strays.flatMap(({ faults, isAhead }) => (isAhead ? faults : [])),
+    ...(isOtherCourse
+      ? [
+          `commits that the tables alone have, of a copy of this lake that went on by itself: they are in ${kept}/tables`,
+        ]
+      : []),
+  ];
 };
 
 /** Replaces base and log by new ones. Answers with what is lost. */

@@ -316,6 +316,7 @@ describe('fsck', () => {
       tablesSound: true,
       historySound: true,
       logSound: true,
+      isOtherCourse: false,
       strays: [],
       besides: [],
     });

@@ -351,6 +351,54 @@ describe('a log whose end is not there, after a service that died', { timeout: 1
   );
 });
 
+describe('tables of a copy of the lake that went on by itself', { timeout: 180_000 }, () => {
+  /** Two lakes of one past; `ahead`: commits that the second one has more. */
+  const twins = async (ahead: number): Promise<readonly { directory: string; state: string }[]> => {
+    const { directory } = await makeLake();
+    const other = await temporaryDirectory();
+    cpSync(directory, other, { recursive: true });
+    const goOn = async (at: string, commits: number): Promise<{ directory: string; state: string }> => {
+      const lake = await openTestLake({ directory: at });
+      const first = commits * 100;
+      await lake.pool('p').load('main', [await fileObject(lake, first), inlineObject(first + 1)]);
+      for (let n = 2; n <= commits; n++) await lake.pool('p').load('main', [inlineObject(first + n)]);
+      const state = await stateOf(lake);
+      await lake.close();
+      return { directory: at, state };
+    };
+    return [await goOn(directory, 2), await goOn(other, 2 + ahead)];
+  };
+  const exchange = (folder: string, from: string, to: string): void => {
+    rmSync(join(to, folder), { recursive: true });
+    cpSync(join(from, folder), join(to, folder), { recursive: true });
+  };
+  test.each([0, 3])('are not taken for the log, which is whole (%d commits ahead)', async (ahead) => {
+    const [own, other] = await twins(ahead);
+    const { directory } = own!;
+    exchange('tables', other!.directory, directory);
+    expect((await failure(openTestLake({ directory }))).code).toBe('lake-unreadable');
+    const { before, after, lost, kept } = await repairAt(directory);
+    expect(before.faults).toEqual([
+      expect.stringMatching(
+        /^tables: they lack commit \w{27} of pool \w{27}, which the log has: they are of a copy of this lake that went on by itself$/,
+      ),
+    ]);
+    expect(lost).toEqual([
+      `commits that the tables alone have, of a copy of this lake that went on by itself: they are in ${kept}/tables`,
+    ]);
+    expect(after?.faults).toEqual([]);
+    expect(await reopened(directory)).toEqual(own!.state);
+  });
+  test('count where they and not the log are those of the data objects', async () => {
+    const [own, other] = await twins(-1);
+    const { directory } = own!;
+    exchange('log', other!.directory, directory);
+    const { after } = await repairAt(directory);
+    expect(after?.faults).toEqual([]);
+    expect(await reopened(directory)).toEqual(own!.state);
+  });
+});
+
 describe('data objects', { timeout: 180_000 }, () => {
   test('that are lost are named and taken out of the branches by a commit, the rest can be read', async () => {
     const { directory, file } = await makeLake();
