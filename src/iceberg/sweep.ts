@@ -19,25 +19,27 @@ import {
   rowsPerTurn,
 } from './rows.ts';
 
-/**
- * At a start, before any file is made: files that no row names go, and rows whose file is not there or of an earlier
- * mapping of types, which is made again when it is wanted.
- */
 /** A pool with the rows of one mapping (rows.ts). */
 export interface MappedPool {
   readonly pool: DerivedPool;
   readonly mapping: Mapping;
 }
+/**
+ * At a start, before any file is made: files that no row names go, and rows whose file is not there, is cut off, or is
+ * of an earlier mapping of types, which is made again when it is wanted.
+ */
 export const sweepFiles = async (pools: readonly MappedPool[], store: ObjectStore): Promise<void> => {
   const there = new Set<Id>();
   for await (const id of store.list()) there.add(id);
+  const isWhole = (file: Id, end: number): boolean => there.has(file) && (store.lengthOf?.(file) ?? end) >= end;
   const named = new Set<Id>();
   for (const { pool, mapping } of pools) {
     const lost: Parameters<DerivedPool['write']>[0][number][] = [];
     let rows = 0;
     for (const { object, rendition } of renditionsOf(pool)) {
-      if (isCurrent(rendition, mapping)) named.add(rendition.file);
-      if (!isCurrent(rendition, mapping) || !there.has(rendition.file)) lost.push(renditionRow(object));
+      if (isCurrent(rendition, mapping) && isWhole(rendition.file, rendition.at + rendition.bytes))
+        named.add(rendition.file);
+      else lost.push(renditionRow(object));
       if (++rows % rowsPerTurn === 0) await nextTurn();
     }
     const files = new MergedFiles();
@@ -45,14 +47,13 @@ export const sweepFiles = async (pools: readonly MappedPool[], store: ObjectStor
       if (++rows % rowsPerTurn === 0) await nextTurn();
       if (!merged) continue;
       // One whose parts are lost cannot be told of either.
-      if (isCurrent(merged, mapping) && there.has(merged.file) && files.add(number, merged.parts))
+      if (isCurrent(merged, mapping) && isWhole(merged.file, merged.bytes) && files.add(number, merged.parts))
         named.add(merged.file);
       else lost.push(mergedRow(number, 'gone'));
     }
-    for (const { digest } of metadataOf(pool)) {
-      named.add(digest);
-      if (!there.has(digest)) lost.push(metadataRow(digest));
-    }
+    for (const { digest, stored } of metadataOf(pool))
+      if (isWhole(digest, stored.bytes)) named.add(digest);
+      else lost.push(metadataRow(digest));
     if (lost.length > 0) await pool.write(lost);
   }
   for (const id of there) {

@@ -9,7 +9,7 @@
  *   far as it lets us.
  * - Reads may answer at once or with a promise: callers `await` either.
  */
-import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync } from 'node:fs';
+import { closeSync, openSync, readSync, writeSync, fstatSync, mkdirSync, fsync, statSync } from 'node:fs';
 import { open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LakeError, messageOf, pathlessMessageOf, codeOf, isDiskFull } from '../../errors.ts';
@@ -50,6 +50,8 @@ export interface ObjectStore extends ObjectFiles {
   delete(id: Id): Promise<void>;
   /** The object was deleted, maybe elsewhere: closes its file, so that the disk gets its room back. */
   forget(id: Id): void;
+  /** Bytes of the object's file, 0 if there is none; absent: where that is not known without asking far. */
+  lengthOf?(id: Id): number;
   /** All ids, in no order. */
   list(): AsyncIterable<Id>;
   /** Closes what it keeps open. */
@@ -161,6 +163,10 @@ class ObjectFolder implements ObjectStore {
     if (this.durable) killPoint('object: going');
     await rm(join(this.folder(id), id), { force: true });
     if (this.durable) killPoint('object: gone');
+  }
+
+  lengthOf(id: Id): number {
+    return statSync(join(this.folder(id), id), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   async *list(): AsyncIterable<Id> {

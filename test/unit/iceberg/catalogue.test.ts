@@ -1,5 +1,5 @@
 /** Pools as Iceberg tables: what metadata and manifests tell is what the service itself has. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -323,25 +323,31 @@ describe('files in the making', () => {
     expect(await untilLoaded(lake, 2)).not.toBe(first);
   });
 
-  test('files and columns are there after a start, files that nothing names go, lost ones are made again', async () => {
-    const directory = await folder();
-    const before = await openTableLake(directory);
-    const pool = await poolOf(before);
-    await before.load(pool, rows(0, 10));
-    const { answer } = await loaded(before.catalogue, 'p');
-    await before.load(pool, rows(10, 2000));
-    await loaded(before.catalogue, 'p');
-    await before.close();
-    const files = join(directory, 'iceberg');
-    const all = await readdir(files, { recursive: true, withFileTypes: true });
-    const [lost] = all.filter((file) => file.isFile() && !answer.location.includes(file.name));
-    await rm(join(lost!.parentPath, lost!.name));
-    const again = await openTableLake(directory);
-    const known = again.lake.pool('p');
-    expect(await checkAll(again, known)).toBe(2);
-    expect(await bytesAt(again.catalogue, `s3://lake/${answer.location}`)).toEqual(Buffer.from(answer.json));
-    expect((await again.catalogue.describe('p')).columns.map(({ column }) => column)).toEqual(['ts', 'a']);
-  });
+  test.each([
+    ['lost', (path: string) => rm(path)],
+    ['cut', (path: string) => truncate(path, 100)],
+  ])(
+    'files and columns are there after a start, files that nothing names go, %s ones are made again',
+    async (_, harm) => {
+      const directory = await folder();
+      const before = await openTableLake(directory);
+      const pool = await poolOf(before);
+      await before.load(pool, rows(0, 10));
+      const { answer } = await loaded(before.catalogue, 'p');
+      await before.load(pool, rows(10, 2000));
+      await loaded(before.catalogue, 'p');
+      await before.close();
+      const files = join(directory, 'iceberg');
+      const all = await readdir(files, { recursive: true, withFileTypes: true });
+      const [lost] = all.filter((file) => file.isFile() && !answer.location.includes(file.name));
+      await harm(join(lost!.parentPath, lost!.name));
+      const again = await openTableLake(directory);
+      const known = again.lake.pool('p');
+      expect(await checkAll(again, known)).toBe(2);
+      expect(await bytesAt(again.catalogue, `s3://lake/${answer.location}`)).toEqual(Buffer.from(answer.json));
+      expect((await again.catalogue.describe('p')).columns.map(({ column }) => column)).toEqual(['ts', 'a']);
+    },
+  );
 
   test('files of an earlier mapping of types are made again after a start', async () => {
     const directory = await folder();
