@@ -273,6 +273,18 @@ const clauses: readonly (Foreign & { readonly near: number })[] = [
   },
   { near: 8, pattern: /\(\+\)/y, name: '(+)', hint: 'write left join TABLE on CONDITION' },
   { near: 12, pattern: /\bseparator\s+'/iy, name: 'SEPARATOR', hint: "write string_agg(v, ',' order by v)" },
+  {
+    near: 64,
+    pattern: /(?<=\b(?:from|join|into|update)\s+(?:[\w.]+|"[^"]*"))@(?!\d{4}-\d\d-\d\d)\w+(?:[-/.]\w+)+/iy,
+    name: 'a name of a branch with "-", "/" or "." that is not quoted',
+    hint: 'write POOL@"BRANCH"',
+  },
+  {
+    near: 64,
+    pattern: /(?<=\b(?:from|join|into|update)\s+)\w+(?:-\w+)+/iy,
+    name: 'a name with "-" that is not quoted',
+    hint: 'write "NAME"',
+  },
   { near: 4, pattern: /@@?\w+/iy, name: 'a variable', hint: 'write const NAME = VALUE before the query' },
 ];
 

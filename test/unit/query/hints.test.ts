@@ -292,6 +292,11 @@ describe('statements and clauses of other databases', () => {
     ['from p | where a == ? | head 1', 'a parameter', /const NAME/],
     ['select a from p limit ?', 'a parameter', /const NAME/],
     ['select a from p where a = :id', 'a parameter', /const NAME/],
+    ['from p@w2-645', 'a name of a branch with "-", "/" or "." that is not quoted', /POOL@"BRANCH"/],
+    ['from p@feature/x', 'a name of a branch with "-", "/" or "." that is not quoted', /POOL@"BRANCH"/],
+    ['select a from p@v1.0 where a=1', 'a name of a branch with "-", "/" or "." that is not quoted', /POOL@"BRANCH"/],
+    ['select a from my-pool', 'a name with "-" that is not quoted', /write "NAME"/],
+    ['from web-logs-2 | count()', 'a name with "-" that is not quoted', /write "NAME"/],
   ])('%s', async (text, name, hint) => {
     const { errors } = await faultOf(text);
     expect({ message: errors[0]!.message, hint: hintOfAll('', errors) }).toEqual({
@@ -335,6 +340,14 @@ describe('statements and clauses of other databases', () => {
       at: before,
       hint: expect.stringMatching(hint),
     });
+  });
+  test('a time is a name of no branch, and what is in strings is none', async () => {
+    for (const text of [
+      'from p@2026-11-01T00:00:00Z | head )',
+      "from p | where a == 'p@x-y' | head )",
+      'from p | put a:=b-c | head )',
+    ])
+      expect((await faultOf(text)).errors[0]!.message, text).toBe('parse error');
   });
   test('queries that begin with such a word are none of them', async () => {
     for (const text of [
