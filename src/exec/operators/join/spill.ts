@@ -115,7 +115,7 @@ export class Aside {
       lefts,
       rights,
     } = this;
-    const read = (run: SpillRun): Stream => pulled(() => run.read(), build.context.signal);
+    const read = (run: Rereadable): Stream => pulled(() => run.read(), build.context.signal);
     yield* lefts.flush();
     const { undecided } = this;
     if (undecided && !this.rightSide?.hasRows) yield* each(read(undecided), (rows) => leftAlone(op, rows));

@@ -8,8 +8,9 @@ import { hashRows } from '../../aggregates/grouping/hash.ts';
 import { mix } from '../../aggregates/grouping/pair-table.ts';
 import { type Item, wait } from '../../operator.ts';
 import type { SpillRun, SpillStore } from '../../source.ts';
-import type { Build } from '../build.ts';
+import type { Build, Memory } from '../build.ts';
 import { compact, flatSize, ordered } from '../compact.ts';
+import { PlainRows, plainBatch } from './plain-rows.ts';
 
 /** Partitions of one level: few of them have to be spilled another time. */
 const partsMax = 64;
@@ -21,6 +22,8 @@ export const levelsMax = 4;
  */
 const togetherMax = 1 << 16;
 const bytesTogetherMax = 4 << 20;
+/** Of plain rows, which take less beside what they are, so many times more of them. */
+const plainTimes = 4;
 
 /** A hash of each row's keys; equal for equal ones. `sql`: keys are equal as SQL has it. */
 export const hashesOf = (keys: readonly Vector[], length: number, sql = false): Uint32Array => {
@@ -87,6 +90,7 @@ const hashedParts = ({ tags, slots, parts, length }: DynamicVector): Uint32Array
 
 /** Rows that may be read again and again. */
 export type Rereadable = Pick<SpillRun, 'read'>;
+type SpilledRows = Pick<SpillRun, 'read' | 'close'>;
 
 /** Rows that wait to be written, and the partition of each. */
 interface Waiting {
@@ -107,7 +111,12 @@ export class Partitions {
   private waitingBytes = 0;
   private readonly spill: SpillStore;
   private readonly rowsTogether: number;
-  constructor({ context }: Build) {
+  private readonly memory: Memory;
+  /** The first rows, as long as all of them are of plain columns. */
+  private plain: PlainRows | undefined;
+  private arePlain = true;
+  constructor({ context, memory }: Build) {
+    this.memory = memory;
     this.spill = context.host.spill!;
     this.rowsTogether = Math.min(togetherMax, context.batchRows * partsMax);
   }
@@ -118,6 +127,7 @@ export class Partitions {
   /** Spills rows; `parts[i]` is the partition of row i. */
   *add(batch: Vector, parts: Uint8Array): Generator<Item, void> {
     if (batch.length === 0) return;
+    if (this.arePlain && this.addPlain(batch, parts)) return;
     // No more than that many: rows of columns that may be null share what says that none is.
     if (this.waitingRows + batch.length > this.rowsTogether) yield* this.flush();
     const rows = compact(batch);
@@ -127,8 +137,23 @@ export class Partitions {
     this.waitingBytes += flatSize(rows);
     if (this.waitingRows >= this.rowsTogether || this.waitingBytes >= bytesTogetherMax) yield* this.flush();
   }
+  private addPlain(batch: Vector, parts: Uint8Array): boolean {
+    const own = plainBatch(batch);
+    this.arePlain = own !== undefined;
+    if (!own) return false;
+    this.plain ??= new PlainRows({
+      parts: partsMax,
+      rowsMax: this.rowsTogether * plainTimes,
+      memory: this.memory,
+      open: () => this.spill.bytes(),
+    });
+    this.plain.add(own, parts);
+    countParts(this.rows, parts, batch.length);
+    return true;
+  }
   /** Writes what waits: afterwards the partitions can be read. */
   *flush(): Generator<Item, void> {
+    this.plain?.settle();
     const { waiting } = this;
     if (waiting.length === 0) return;
     const { order, ends } = byPartition(waiting);
@@ -142,12 +167,21 @@ export class Partitions {
   *each(): Generator<number> {
     for (let p = 0; p < partsMax; p++) if (this.rows[p] > 0) yield p;
   }
-  run(p: number): SpillRun | undefined {
-    return this.runs[p];
+  run(p: number): SpilledRows | undefined {
+    if (this.rows[p] === 0) return undefined;
+    const { plain } = this;
+    const run = this.runs[p];
+    return {
+      read: async function* read() {
+        yield* plain?.read(p) ?? [];
+        if (run) yield* run.read();
+      },
+      close: async () => run?.close(),
+    };
   }
   /** The rows of all partitions, one after the other. */
   whole(): Rereadable {
-    const runs = this.runs.filter((run) => run !== undefined);
+    const runs = [...this.each()].map((p) => this.run(p)!);
     return {
       read: async function* read() {
         for (const run of runs) yield* run.read();
@@ -155,6 +189,7 @@ export class Partitions {
     };
   }
   close(): void {
+    this.plain?.close();
     for (const run of this.runs) void run?.close();
   }
 }
