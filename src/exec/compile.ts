@@ -1,7 +1,7 @@
 /** Plans to running streams: which operator does what a plan's op says. */
 import { strict as assert } from 'node:assert';
 import { isSourced } from '../query/plan/walk.ts';
-import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind } from '../query/plan/plan.ts';
+import type { Pipeline, Plan, PlanExpr, PlanFunction, PlanOp, PlanOpKind, SortKey } from '../query/plan/plan.ts';
 import { type Split, splitOf } from '../query/plan/split.ts';
 import type { Vector } from '../vectors/vector.ts';
 import { compileAsync, compileCondition, needsDriver } from './expressions/compile.ts';
@@ -45,6 +45,7 @@ import { setOperation } from './operators/set-operation.ts';
 import { shapes } from './operators/shapes.ts';
 import { skip } from './operators/skip.ts';
 import { sort } from './operators/sort/sort.ts';
+import { leading } from './operators/window/leading.ts';
 import { subqueries } from './operators/nested/subquery.ts';
 import { tail } from './operators/tail.ts';
 import { type TopOptions, top } from './operators/sort/top.ts';
@@ -349,6 +350,12 @@ type Maker<K extends PlanOpKind> = (op: OpOf<K>, build: Build) => PipelineRun;
 const step =
   (s: Step): PipelineRun =>
   (inputs) => [s(one(inputs))];
+/** A sort of the rows alone that may be the first of those that are equal in so many keys. */
+const firstOfGroups = (keys: readonly SortKey[], count: number, sorted: Step, build: Build): Step => {
+  const group = { partition: keys.slice(0, count).map((k) => k.expr), order: keys.slice(count) };
+  const leaders = leading(group, { count: 1, unless: [] }, { row: '', build, overRow: build.expression });
+  return (input) => sorted(leaders(input));
+};
 /** An operator that begins a stream. */
 const source =
   (open: () => Stream): PipelineRun =>
@@ -401,10 +408,19 @@ const makers: { readonly [K in PlanOpKind]: Maker<K> } & {
   head: (op) => step(head(op.count)),
   tail: (op, build) => step(tail(op.count, build)),
   skip: (op) => step(skip(op.count)),
-  sort: (op, build) => step(sort(op.keys, op.reverse, build)),
+  sort: (op, build) => {
+    const sorted = sort(op.keys, op.reverse, build);
+    return step(op.groupKeys === undefined ? sorted : firstOfGroups(op.keys, op.groupKeys, sorted, build));
+  },
   top: (op, build) => step(top({ ...op, end: 'first' }, build)),
   uniq: (op) => step(uniq(op.withCount)),
-  distinct: (op, build) => step(distinct(build.expression(op.expr), build, op.sql)),
+  distinct: ({ expr, sql, order }, build) =>
+    step(
+      distinct(build.expression(expr), build, {
+        sql: sql === true,
+        order: order && ((rows) => sort(order, false, build)(rows)),
+      }),
+    ),
   fuse: (_op, build) => step(fuse(build)),
   shapes: (op, build) => step(shapes(build.expression(op.expr))),
   count: (op, build) => step(count(op.expr && build.expression(op.expr), op.field)),

@@ -2,7 +2,7 @@
  * distinct: the first row for each value (type and value) of the expression.
  *
  * When memory runs out, rows whose value is not known yet are spilled by its hash and looked at afterwards, a
- * partition at a time; they come in that order then.
+ * partition at a time; they come in that order then, or are sorted again (DISTINCT ON).
  */
 import { type Vector, take } from '../../vectors/vector.ts';
 import { ColumnCodes, firstRows } from '../aggregates/grouping/codes.ts';
@@ -14,11 +14,16 @@ import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';
 import { pulled } from '../pulled.ts';
 
+/** `order`: puts rows in the order of the input, where that matters. */
+interface DistinctOptions {
+  readonly sql?: boolean;
+  readonly order?: Step | undefined;
+}
 /** The first row of each value of `expr`. */
 export const distinct =
-  (expr: AsyncEvaluator, build: Build, sql = false): Step =>
+  (expr: AsyncEvaluator, build: Build, { sql = false, order }: DistinctOptions = {}): Step =>
   (input) =>
-    run(input, sql ? plain(expr) : expr, { build, sql }, 0);
+    run(input, sql ? plain(expr) : expr, { build, sql, order }, 0);
 
 /** The values as SQL tells them apart. */
 export const plain =
@@ -32,6 +37,7 @@ export const plain =
 interface Run {
   readonly build: Build;
   readonly sql: boolean;
+  readonly order: Step | undefined;
 }
 
 function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): Generator<Item> {
@@ -65,19 +71,26 @@ function* run(input: Stream, expr: AsyncEvaluator, whole: Run, level: number): G
     memory.add(-held);
     held = 0;
     yield* partitions.flush();
-    for (const p of partitions.each()) {
-      const spilled = partitions.run(p)!;
-      yield* run(
-        pulled(() => spilled.read(), context.signal),
-        expr,
-        whole,
-        level + 1,
-      );
-      void spilled.close();
-    }
+    // All of these come behind those that were given.
+    const rest = spilledRows(partitions, expr, whole, level);
+    yield* level === 0 && whole.order ? whole.order(rest) : rest;
   } finally {
     memory.add(-held);
     partitions?.close();
+  }
+}
+
+/** The first rows of the values of each partition. */
+function* spilledRows(partitions: Partitions, expr: AsyncEvaluator, whole: Run, level: number): Generator<Item> {
+  for (const p of partitions.each()) {
+    const spilled = partitions.run(p)!;
+    yield* run(
+      pulled(() => spilled.read(), whole.build.context.signal),
+      expr,
+      whole,
+      level + 1,
+    );
+    void spilled.close();
   }
 }
 

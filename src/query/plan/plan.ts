@@ -365,12 +365,15 @@ export type PlanOp =
   | { readonly kind: 'rename'; readonly assignments: readonly { readonly from: FieldPath; readonly to: FieldPath }[] }
   | { readonly kind: 'drop'; readonly paths: readonly FieldPath[] }
   | { readonly kind: 'head' | 'tail' | 'skip'; readonly count: number }
-  /** No keys: guessed from the first value (operators.tsv, sort); `reverse` then turns the order. */
-  | { readonly kind: 'sort'; readonly keys: readonly SortKey[]; readonly reverse: boolean }
+  /**
+   * No keys: guessed from the first value (operators.tsv, sort); `reverse` then turns the order. `groupKeys`: of rows
+   * that are equal in so many keys only the first is wanted.
+   */
+  | { readonly kind: 'sort'; readonly keys: readonly SortKey[]; readonly reverse: boolean; readonly groupKeys?: number }
   | { readonly kind: 'top'; readonly count: number; readonly keys: readonly SortKey[]; readonly reverse: boolean }
   | { readonly kind: 'uniq'; readonly withCount: boolean }
-  /** `sql`: what may be null is of its own type. */
-  | { readonly kind: 'distinct'; readonly expr: PlanExpr; readonly sql?: true }
+  /** `sql`: what may be null is of its own type. `order`: that of the input, in which rows go on. */
+  | { readonly kind: 'distinct'; readonly expr: PlanExpr; readonly sql?: true; readonly order?: readonly SortKey[] }
   | { readonly kind: 'fuse' }
   | { readonly kind: 'shapes'; readonly expr: PlanExpr }
   /** The running counter: {that, count}, or the record of `expr` with the counter as last field `field`. */

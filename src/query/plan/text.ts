@@ -98,7 +98,6 @@ const opText = (op: PlanOp): string => {
     case 'values':
       return `values ${op.exprs.map(exprText).join(', ')}`;
     case 'filter':
-    case 'distinct':
     case 'shapes':
     case 'assert':
     case 'debug':
@@ -116,8 +115,15 @@ const opText = (op: PlanOp): string => {
     case 'tail':
     case 'skip':
       return `${op.kind} ${op.count}`;
+    case 'distinct':
+      return words('distinct', exprText(op.expr), op.order ? `in order ${keysText(op.order)}` : '');
     case 'sort':
-      return words('sort', op.reverse ? '-r' : '', keysText(op.keys));
+      return words(
+        'sort',
+        op.reverse ? '-r' : '',
+        keysText(op.keys),
+        op.groupKeys === undefined ? '' : `first by ${op.groupKeys}`,
+      );
     case 'top':
       return words('top', op.reverse ? '-r' : '', String(op.count), keysText(op.keys));
     case 'merge':

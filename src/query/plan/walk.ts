@@ -494,13 +494,14 @@ export const mapExprs = (op: PlanOp, f: (e: PlanExpr) => PlanExpr): PlanOp => {
     case 'values':
       return { ...op, exprs: op.exprs.map(f) };
     case 'filter':
-    case 'distinct':
     case 'shapes':
     case 'assert':
     case 'debug':
     case 'unnest':
     case 'fromEach':
       return { ...op, expr: f(op.expr) };
+    case 'distinct':
+      return { ...op, expr: f(op.expr), ...(op.order && { order: op.order.map((k) => mapKey(k, f)) }) };
     case 'cut':
     case 'put':
       return { ...op, assignments: op.assignments.map((a) => ({ ...a, value: f(a.value) })) };

@@ -26,6 +26,7 @@ import { filterThroughValues } from './filter-through-values.ts';
 import { headThroughValues } from './head-through-values.ts';
 import { inJoin } from './in-join.ts';
 import { joinOrder } from './join-order.ts';
+import { distinctLeaders, windowLeaders } from './leaders.ts';
 import { leftFirst } from './left-first.ts';
 import { outerJoin } from './outer-join.ts';
 import { passRemoval } from './pass-removal.ts';
@@ -36,7 +37,6 @@ import { sortedAggregate } from './sorted-aggregate.ts';
 import { sharedColumns } from './shared-columns.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
-import { windowLeaders } from './window-leaders.ts';
 
 /** What takes filters down, step by step: through a subquery of FROM, its aggregation, the joins in it. */
 const descent = [
@@ -70,6 +70,7 @@ export const rules = [
   headThroughValues,
   topK,
   windowLeaders,
+  distinctLeaders,
   scanLimit,
   sortedAggregate,
   unorderedScan,

@@ -83,7 +83,10 @@ interface Ending {
  */
 export const outputOps = (a: Analysis, { output, sort, on, distinct, ends }: Ending): readonly PlanOp[] => {
   const project: PlanOp = { kind: 'values', exprs: [recordOfColumns(a, output)] };
-  if (on) return [...sorting(sort), { kind: 'distinct', expr: rowOfKeys(on), sql: true }, ...ends, project];
+  if (on) {
+    const first: PlanOp = { kind: 'distinct', expr: rowOfKeys(on), sql: true, ...(sort.length > 0 && { order: sort }) };
+    return [...sorting(sort), first, ...ends, project];
+  }
   if (!distinct) return [...sorting(sort), ...ends, project];
   if (!sort.every((k) => isOverOutput(k.expr, output)))
     return [

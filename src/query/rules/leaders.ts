@@ -1,9 +1,9 @@
 /**
- * A filter that keeps the first rows of each partition by their number or rank tells the window so: rows behind so many
- * better ones need not be held and sorted. The filter itself stays.
+ * What keeps the first rows of groups alone tells the operator before it so: rows behind so many better ones need not
+ * be held and sorted. The window is told of a filter by numbers or ranks, which stays, the sort of DISTINCT ON.
  */
 import { isInteger } from '../../vectors/type.ts';
-import { pathOf } from '../plan/walk.ts';
+import { exprKey, pathOf } from '../plan/walk.ts';
 import type { FieldPath, PlanExpr, PlanOp, Pruner, WindowLeaders } from '../plan/plan.ts';
 import { prunerOf } from './predicate-pushdown.ts';
 import type { Rule } from './rule.ts';
@@ -70,4 +70,31 @@ const madeOf = (
     unless.push([...rest, name]);
   }
   return { path: made, unless };
+};
+
+export const distinctLeaders = {
+  name: 'distinct-leaders',
+  apply: (ops) =>
+    ops.map((op, i) => {
+      const groupKeys = op.kind === 'sort' ? groupKeysOf(op, ops[i + 1]) : undefined;
+      return groupKeys === undefined ? op : { ...op, groupKeys };
+    }),
+} as const satisfies Rule;
+
+/** How many of the first sort keys are all those of DISTINCT; undefined if they are not, or none decides behind them. */
+const groupKeysOf = (sort: PlanOp & { readonly kind: 'sort' }, next: PlanOp | undefined): number | undefined => {
+  if (next?.kind !== 'distinct' || next.expr.kind !== 'record') return undefined;
+  const wanted = new Set<string>();
+  for (const x of next.expr.elements) {
+    if (x.kind !== 'field') return undefined;
+    wanted.add(exprKey(x.value));
+  }
+  const met = new Set<string>();
+  for (const [i, { expr }] of sort.keys.entries()) {
+    if (met.size === wanted.size) return i;
+    const key = exprKey(expr);
+    if (!wanted.has(key)) return undefined;
+    met.add(key);
+  }
+  return undefined;
 };
