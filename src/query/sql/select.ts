@@ -16,6 +16,7 @@ import type {
   SqlGroupingSets,
   SqlSelect,
   SqlStar,
+  StarName,
 } from '../ast.ts';
 import { columnHint, hintAll, pathHint } from '../analyze/hints.ts';
 import { printExpr } from '../print.ts';
@@ -352,20 +353,17 @@ class Select {
   private aliased(options: ClauseOptions, before?: SqlColumn): Exclude<ClauseOptions['fallback'], undefined> {
     const { columns } = this.select;
     // Each column asks, and few need an answer: nothing is looked up before a name is.
-    let known: ByName<SqlColumn> | undefined;
-    const find = (name: string): SqlColumn | undefined => {
-      known ??= new ByName(before ? columns.slice(0, columns.indexOf(before)) : columns, (c) =>
-        c.kind === 'sql-column' ? c.as?.text : undefined,
-      );
+    let known: ByName<Alias> | undefined;
+    const find = (name: string): Alias | undefined => {
+      const counted = before ? columns.slice(0, columns.indexOf(before)) : columns;
+      known ??= new ByName(counted.flatMap(aliasesOf), (alias) => alias.name);
       return this.meant(known, name);
     };
     return {
       has: (name) => find(name) !== undefined,
       of: (name) => {
         const found = find(name);
-        return found?.kind === 'sql-column'
-          ? this.expr(found.expr, { ...options, fallback: this.aliased(options, found) })
-          : undefined;
+        return found && this.expr(found.expr, { ...options, fallback: this.aliased(options, found.column) });
       },
     };
   }
@@ -409,7 +407,9 @@ class Select {
     const { path, name, as = name, without, known, value } = column;
     const expr = this.a.at(place, starValue(column, { ...pathExpr(path) }));
     if (!value) this.uses.set(expr, without ? '*' : name);
-    return without ? { name: '*', expr, without, known } : { name: as, expr };
+    return without
+      ? { name: '*', expr, without, known }
+      : { name: as, ...(column.as !== undefined && { alias: as }), expr };
   }
 
   /** The groupings that GROUP BY asks for: one, unless there are ROLLUP and the like. */
@@ -645,3 +645,20 @@ class Select {
     });
   }
 }
+
+/** A name of the select list, and what it stands for. */
+interface Alias {
+  readonly name: string;
+  readonly column: SqlColumn;
+  readonly expr: Expr;
+}
+const aliasesOf = (column: SqlColumn): readonly Alias[] =>
+  column.kind === 'sql-column'
+    ? column.as
+      ? [{ name: column.as.text, column, expr: column.expr }]
+      : []
+    : (column.rename ?? []).map(({ from, to }) => ({ name: to.text, column, expr: referenceOf(from) }));
+const referenceOf = ({ table, column, start, end }: StarName): Expr =>
+  table
+    ? { kind: 'dot', expr: { kind: 'id', name: table.text, quoted: true, start, end }, name: column, start, end }
+    : { kind: 'id', name: column.text, quoted: true, start, end };
