@@ -2,6 +2,7 @@
  * What the engine reads from and writes to besides its plan: given by the worker (service) or by the command line
  * (`lake query`).
  */
+import type { SpillBytes } from './spill-bytes.ts';
 import type { ColumnSummary } from '../vectors/summary.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { PrimitiveType } from '../vectors/type.ts';
@@ -150,13 +151,6 @@ export interface SpillRun {
   readonly close: () => Promise<void>;
 }
 /** Where operators put the rows and states that do not fit their memory. */
-/** Bytes outside of memory, put one behind the other. */
-export interface SpillBytes {
-  append(bytes: Uint8Array): void;
-  /** Exactly these bytes, in an array of their own that begins where any typed array may. */
-  read(at: number, length: number): Uint8Array;
-  close(): void;
-}
 export interface SpillStore {
   readonly open: () => SpillRun;
   /** For what is not rows of vectors. */

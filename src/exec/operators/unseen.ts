@@ -7,7 +7,7 @@ import { types } from '../../vectors/type.ts';
 import type { AggregateState, GroupValues } from '../aggregates/grouping/state.ts';
 import { fieldOf } from '../expressions/access.ts';
 import { type Item, isBatch } from '../operator.ts';
-import type { SpillBytes } from '../source.ts';
+import type { SpillBytes } from '../spill-bytes.ts';
 import { isTurnLong, nextTurn } from '../../vectors/stop.ts';
 import type { Build } from './build.ts';
 import { Partitions, levelsMax, partitionsOf } from './rows/partitions.ts';

@@ -5,7 +5,8 @@
 import { closeSync, mkdtempSync, mkdirSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
-import type { SpillBytes, SpillRun, SpillStore } from '../../exec/source.ts';
+import type { SpillRun, SpillStore } from '../../exec/source.ts';
+import type { SpillBytes } from '../../exec/spill-bytes.ts';
 import type { ScratchBytes } from '../../formats/spool.ts';
 import { blockRowsMax } from '../../lake/objects/format.ts';
 import { ObjectWriter } from '../../lake/objects/writer.ts';

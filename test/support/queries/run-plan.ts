@@ -3,7 +3,8 @@
  * forced into odd sizes and forms.
  */
 import { execute } from '../../../src/exec/compile.ts';
-import type { ChannelBatch, ExecutionHost, SpillBytes, SpillRun } from '../../../src/exec/source.ts';
+import type { ChannelBatch, ExecutionHost, SpillRun } from '../../../src/exec/source.ts';
+import type { SpillBytes } from '../../../src/exec/spill-bytes.ts';
 import type { ExecutionContext } from '../../../src/exec/context.ts';
 import type { Pipeline, Plan, PlanOp, ResolvedSource } from '../../../src/query/plan/plan.ts';
 import { supText } from '../../../src/vectors/sup/print.ts';

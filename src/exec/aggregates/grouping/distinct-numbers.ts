@@ -16,7 +16,7 @@ import { checkStop, charge } from '../../../vectors/stop.ts';
 import { type PrimitiveType, isFloat, types } from '../../../vectors/type.ts';
 import { type NumberArray, type NumberVector, type Vector, numbers } from '../../../vectors/vector.ts';
 import { Uint32List } from '../../../vectors/lists.ts';
-import type { SpillBytes } from '../../source.ts';
+import type { SpillBytes } from '../../spill-bytes.ts';
 import { isOnlyNumber } from './code-parts.ts';
 import { wordsOf } from './number-table.ts';
 import { mix } from './pair-table.ts';

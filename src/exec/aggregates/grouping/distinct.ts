@@ -2,7 +2,7 @@
 import { asKeys } from '../../../vectors/decimal.ts';
 import { types } from '../../../vectors/type.ts';
 import { type DynamicVector, type Vector, constant, flatten, numbers, take } from '../../../vectors/vector.ts';
-import type { SpillBytes } from '../../source.ts';
+import type { SpillBytes } from '../../spill-bytes.ts';
 import { ColumnCodes, firstRows } from './codes.ts';
 import { DistinctNumbers } from './distinct-numbers.ts';
 import { DistinctPairs } from './distinct-pairs.ts';

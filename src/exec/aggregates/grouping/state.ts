@@ -1,7 +1,7 @@
 /** What an aggregate is: states for all groups at once, in typed arrays, that take columns and can be merged. */
 import type { PrimitiveType } from '../../../vectors/type.ts';
 import type { Vector } from '../../../vectors/vector.ts';
-import type { SpillBytes } from '../../source.ts';
+import type { SpillBytes } from '../../spill-bytes.ts';
 
 /**
  * What rows come to: so many have a value. `sum` and `reach`, of whole numbers: their sum, and how far the sum of some

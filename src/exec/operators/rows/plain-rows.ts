@@ -23,7 +23,7 @@ import {
   typeAt,
 } from '../../../vectors/vector.ts';
 import { wordsOf } from '../../aggregates/grouping/number-table.ts';
-import type { SpillBytes } from '../../source.ts';
+import type { SpillBytes } from '../../spill-bytes.ts';
 import type { Memory } from '../build.ts';
 import { field, record } from './records.ts';
 
