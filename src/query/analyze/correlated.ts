@@ -25,6 +25,7 @@ import {
   thisExpr,
 } from '../plan/walk.ts';
 import { boolValue, nullValue } from '../../vectors/value.ts';
+import { unknownType } from '../types/of.ts';
 import type { AbsentRow, Correlated, PlanExpr, PlanOp, RecordElement, WindowGroup } from '../plan/plan.ts';
 
 type Ops = readonly PlanOp[];
@@ -309,6 +310,9 @@ class Lift {
   private unnestBeside(op: Extract<PlanOp, { kind: 'unnest' }>, [beside, list]: readonly RecordElement[]): Ops {
     if (beside?.kind !== 'field' || list?.kind !== 'field') throw new NoForm();
     const own = record({ outer: outerRecord, row: this.expr(beside.value) });
+    const elements = this.expr(list.value);
+    // What is no list is found when the query runs.
+    this.a.stands(elements, () => unknownType);
     const pair = (of: PlanExpr): PlanExpr =>
       record({
         [beside.name]: fieldOf(fieldOf(of, beside.name), 'row'),
@@ -325,7 +329,7 @@ class Lift {
     });
     const outerOf = (of: PlanExpr): PlanExpr => fieldOf(fieldOf(of, beside.name), 'outer');
     return [
-      { ...op, expr: record({ [beside.name]: own, [list.name]: this.expr(list.value) }) },
+      { ...op, expr: record({ [beside.name]: own, [list.name]: elements }) },
       {
         kind: 'values',
         exprs: [record({ outer: either(outerOf(on), outerOf(thisExpr)), row: either(wrapped, pair(thisExpr)) })],
