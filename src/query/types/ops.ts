@@ -221,9 +221,7 @@ const unnestType = (c: TypeChecker, op: PlanOp & { readonly kind: 'unnest' }, in
   const members = alternatives(t);
   const isUnknown = members.includes(unknownType);
   const wrong = !isUnknown && unnestFault(members);
-  const place = c.places.whole.get(op.expr);
-  // What a subquery was made into is nobody's text: its rows have the error.
-  if (wrong && place) c.fault(wrong, place);
+  if (wrong) c.fault(wrong, c.places.whole.get(op.expr));
   const element = isUnknown ? unknownType : fuseAll(members.map(elementType));
   return op.into ? c.pipeline(op.into, element) : element;
 };
