@@ -455,6 +455,21 @@ describe('picks', () => {
     expect(log).toContain('picked commits ');
   });
 
+  test('of an identity that several records have, what the commit did not touch is no conflict and does not come back', async () => {
+    const repo = new Repo();
+    await repo.begin('{id:12,v:"a"} {id:7,v:"b"}', byId);
+    await repo.branch('other', await repo.load('main', '{id:12,v:"c"}'));
+    await repo.delete('other', 'v=="c"');
+    const gone = await repo.delete('main', 'id==7');
+    const path = `${repo.path('other')}/revert/${gone}`;
+    for (const query of ['', '?resolve=theirs', '?resolve=ours'])
+      expect((await ask('POST', path + query)).body.error).toBe('revert commit is empty');
+    expect(await repo.rows('other')).toEqual(['{id:12,v:"a"}', '{id:7,v:"b"}']);
+    await repo.delete('other', 'v=="b"');
+    expect((await ask('POST', path)).status).toBe(200);
+    expect(await repo.rows('other')).toEqual(['{id:12,v:"a"}', '{id:7,v:"b"}']);
+  });
+
   test('records that are there in other objects do not come twice', async () => {
     const repo = new Repo();
     await repo.begin('{id:1}');

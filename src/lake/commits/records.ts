@@ -68,9 +68,9 @@ export const needsRecords = (store: PoolStore, { fault, sides }: ThreeWay): bool
 export const openSides = async (store: PoolStore, found: ThreeWay): Promise<RecordSides> => {
   const { base, baseCommit, ours, theirs, fault, isExact } = found;
   const [ourList, theirList] = [await store.list(ours), await store.list(theirs)];
-  const [own, other] = withoutCommon(difference(base, ourList), difference(base, theirList));
+  const { own, other, isCommonRead } = differencesOf(store, [base, ourList, theirList]);
   // Rows that they took away are in what they took away, or in what we made of it.
-  const isKin = await haveCommonOrigin(store, base, found);
+  const isKin = isCommonRead || (await haveCommonOrigin(store, base, found));
   const candidates = [...own.adds, ...other.removes.filter((entry) => ourList.has(entry))];
   if (!isExact && fault) throw fault;
   try {
@@ -115,18 +115,24 @@ export const openSides = async (store: PoolStore, found: ThreeWay): Promise<Reco
 };
 
 /**
- * What both sides added as the very same object is no difference between them: its rows are there, once, whatever else
- * is to be done.
+ * What both sides have otherwise than the base. What both added as the very same object is no difference between them:
+ * its rows are there, once, whatever else is to be done. It is read all the same where records have an identity: what
+ * a side made of a record may be in it, and what went with the object that the base has instead.
  */
-const withoutCommon = (own: Difference, other: Difference): readonly [own: Difference, other: Difference] => {
+const differencesOf = (
+  store: PoolStore,
+  [base, ours, theirs]: readonly [ObjectList, ObjectList, ObjectList],
+): { readonly own: Difference; readonly other: Difference; readonly isCommonRead: boolean } => {
+  const [own, other] = [difference(base, ours), difference(base, theirs)];
   const ids = new Set(own.adds.map(({ id }) => id));
   const common = new Set(other.adds.map(({ id }) => id).filter((id) => ids.has(id)));
-  if (common.size === 0) return [own, other];
+  const isCommonRead = store.config.identity !== undefined && common.size > 0;
+  if (common.size === 0 || isCommonRead) return { own, other, isCommonRead };
   const rest = ({ adds, removes }: Difference): Difference => ({
     adds: adds.filter(({ id }) => !common.has(id)),
     removes,
   });
-  return [rest(own), rest(other)];
+  return { own: rest(own), other: rest(other), isCommonRead };
 };
 type Difference = ReturnType<typeof difference>;
 
