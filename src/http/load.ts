@@ -72,9 +72,9 @@ export const loadRequest = async (call: LoadCall, wanted: WantedLoad): Promise<L
         terms: { ...noted.terms, identity: upsert.identity },
       })
       .catch((error: unknown) => {
-        // What was to go is gone: sent again, it is done as well. A condition needs a commit that looks at it.
-        if (!isEmpty(error) || noted.terms?.ifTip !== undefined) throw error;
-        return pool.unchanged(branch, noted.terms?.retry);
+        // What was to go is gone: sent again, it is done as well.
+        if (!isEmpty(error)) throw error;
+        return pool.unchanged(branch, noted.terms);
       });
   };
   try {

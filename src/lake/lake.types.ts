@@ -525,7 +525,7 @@ export interface Pool {
    * For a request that had nothing to change: where the branch is. Its key is on disk then, so that sent again it is
    * done, whatever has come since. @throws branch-not-found
    */
-  unchanged(branch: string, retry?: Retry): Promise<CommitResult>;
+  unchanged(branch: string, terms?: Pick<CommitTerms, 'ifTip' | 'retry'>): Promise<CommitResult>;
   /**
    * Replaces at least two objects by what `prepare` makes of them. `vectors`: the same commit marks the new ones, as
    * `vectors()` does.

@@ -68,6 +68,18 @@ test('records whose field is true only take others away', async () => {
     warnings: [],
   });
   expect(await tipOf(service)).toBe(tip);
+  // Its condition holds or does not, as where there is something to do.
+  const conditioned = async (ifMatch: string): Promise<number> =>
+    (
+      await service.ask('POST', '/pool/p/branch/main?upsert=T&delete=gone', {
+        headers: { accept: 'application/json', 'content-type': 'application/x-sup', 'if-match': ifMatch },
+        body: '{id:77,gone:true}',
+      })
+    ).status;
+  expect(await conditioned(`"${tip}"`)).toBe(200);
+  expect(await tipOf(service)).toBe(tip);
+  await load(service, '{id:8}', '');
+  expect(await conditioned(`"${tip}"`)).toBe(412);
 });
 
 test('an identity of several fields that are no key, in many objects', async () => {

@@ -22,6 +22,7 @@ import type {
   Combination,
   CommitNote,
   CommitResult,
+  CommitTerms,
   Cut,
   DoneJob,
   GraphPage,
@@ -39,7 +40,6 @@ import type {
   PrepareRewrite,
   Preview,
   PreviewAsked,
-  Retry,
   Snapshot,
   TagRecord,
   TipTerms,
@@ -51,6 +51,7 @@ import type { Mailbox } from './mailbox.ts';
 import { isTimeText } from './moves.ts';
 import type { PoolStore } from './store.ts';
 import { previewOf } from '../commits/preview.ts';
+import { checkTip } from '../commits/tip-check.ts';
 import { type Picked, pickedOf } from '../commits/pick.ts';
 import { combine, type CombineTools, previewCombined } from './combine.ts';
 import { checkBelow } from '../tables/rows.ts';
@@ -262,7 +263,8 @@ export class PoolFace implements Pool {
     const task = { branch, cause: 'upsert', vectors: false, brings: objects, identity } as const;
     return inLine([this.place(branch)], () => this.rewrite(task, prepare, note));
   }
-  async unchanged(branch: string, retry?: Retry): Promise<CommitResult> {
+  async unchanged(branch: string, { ifTip, retry }: Pick<CommitTerms, 'ifTip' | 'retry'> = {}): Promise<CommitResult> {
+    checkTip(ifTip, this.tip(branch));
     return { commit: retry ? await this.store.keepKey(branch, retry) : this.tip(branch) };
   }
   /**
