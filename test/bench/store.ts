@@ -8,7 +8,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as later } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { newId } from '../../src/lake/ksuid.ts';
@@ -212,7 +212,7 @@ const neededBytes = async (server: BucketServer, columns: readonly string[]): Pr
   let bytes = 0;
   for (const [key, object] of server.objects) {
     if (!key.includes('/objects/')) continue;
-    const reader = await openObject(sourceOfBytes(key, object.bytes));
+    const reader = await openObject(sourceOfBytes(basename(key), object.bytes));
     for (const block of reader.blocks.keys()) await reader.read(block, projectionOf(columns.map((column) => [column])));
     bytes += reader.bytesRead;
   }
