@@ -11,7 +11,11 @@ import { flatSize } from '../compact.ts';
 /** What takes longer twice comes in pieces from then on, of about so long each. */
 const longMs = 50;
 const pieceMs = 20;
-/** Of rows of which nothing is known, if they have more bytes, the first piece has so many. */
+/**
+ * Of long rows, if they have more bytes together, a piece has so many: what looks at each byte may take long. Rows of a
+ * usual length are not cut: answers in BSUP and SUP took 1.3 times as long.
+ */
+const longRowBytes = 1 << 10;
 const largeBytes = 1 << 20;
 const firstBytes = 256 << 10;
 /** By so many times pieces grow that took less than half of their time; then rows come as they are again. */
@@ -36,7 +40,7 @@ export class Pace {
     let rows = this.rows;
     if (rows === undefined) {
       const bytes = length > 1 ? flatSize(batch) : 0;
-      if (bytes <= largeBytes) return length;
+      if (bytes <= Math.max(largeBytes, longRowBytes * length)) return length;
       rows = Math.max(1, Math.floor((length * firstBytes) / bytes));
     }
     const wanted = Math.max(rows, dictionaryTimes * longestDictionary(batch));
