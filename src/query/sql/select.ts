@@ -355,8 +355,10 @@ class Select {
     // Each column asks, and few need an answer: nothing is looked up before a name is.
     let known: ByName<Alias> | undefined;
     const find = (name: string): Alias | undefined => {
-      const counted = before ? columns.slice(0, columns.indexOf(before)) : columns;
-      known ??= new ByName(counted.flatMap(aliasesOf), (alias) => alias.name);
+      known ??= new ByName(
+        (before ? columns.slice(0, columns.indexOf(before)) : columns).flatMap(aliasesOf),
+        (alias) => alias.name,
+      );
       return this.meant(known, name);
     };
     return {
