@@ -6,6 +6,7 @@
 import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { integer, underValue, bytesData, stringData } from '../../../vectors/value.ts';
+import { digitsOf } from '../digits.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
 import {
   unitsOf as toUnits,
@@ -41,7 +42,6 @@ import {
   numbers,
   textAt,
   valueAt,
-  ofForm,
 } from '../../../vectors/vector.ts';
 import { Builder } from '../../../vectors/builder.ts';
 import { BytesBuilder, NumberBuilder } from '../../../vectors/builder-leaves.ts';
@@ -72,6 +72,7 @@ import {
   sqlTime,
 } from './texts.ts';
 import { plainNumbers } from './plain-numbers.ts';
+import { uuidOf, uuidOfBytes, uuidTextsOf } from './uuids.ts';
 import { wideRows } from './wide.ts';
 import { bucketsOfStored, timesOfBytes, timesOfStored } from '../time-bytes.ts';
 
@@ -505,21 +506,11 @@ const ofBits = (v: BytesVector, target: PrimitiveType, type: SqlType, cast: SqlC
 };
 const flooredTo = (x: bigint, unit: bigint): bigint => x - (((x % unit) + unit) % unit);
 const uuidBytes = (text: string): Uint8Array => Buffer.from(text.replaceAll('-', ''), 'hex');
-const uuidSyntax = /^\{?([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})\}?$/i;
 const toUuid = (v: FlatVector, type: SqlType, cast: SqlCast): Vector => {
-  if (v.form === 'bytes' && v.type === types.bytes) {
-    const texts = textsOf(
-      Array.from({ length: v.length }, (_, i) => Buffer.from(bytesData(dataAt(v, i))).toString('hex')),
-    );
-    return uuidsOfTexts(ofForm(flatten(texts), 'bytes'), type, cast);
-  }
+  if (v.form === 'bytes' && v.type === types.bytes)
+    return uuidTextsOf(v) ?? byText(v, type, cast, (_, i) => uuidOfBytes(bytesData(dataAt(v, i))), textsOf);
   if (!isText(v)) return refuse(v, type, cast);
-  return cast.from?.kind === 'uuid' ? v : uuidsOfTexts(v, type, cast);
-};
-const uuidsOfTexts = (v: BytesVector, type: SqlType, cast: SqlCast): Vector => byText(v, type, cast, uuidOf, textsOf);
-const uuidOf = (text: string): string | undefined => {
-  const m = uuidSyntax.exec(text.trim());
-  return m ? m.slice(1).join('-').toLowerCase() : undefined;
+  return cast.from?.kind === 'uuid' ? v : byText(v, type, cast, uuidOf, textsOf);
 };
 const textsOf = (list: readonly (string | undefined)[]): Vector => {
   const out = new BytesBuilder(types.string);
@@ -590,6 +581,7 @@ const numberDigits = (v: NumberVector, i: number): string =>
 
 const toText = (v: FlatVector, { from }: SqlCast): Vector => {
   if (isText(v)) return v;
+  if (v.form === 'number' && isInteger(v.type) && (from === undefined || from.kind === 'plain')) return digitsOf(v);
   const out = new BytesBuilder(types.string);
   const text = (i: number): string => (from && knownText(from, dataAt(v, i))) ?? sqlText(valueAt(v, i), from);
   for (let i = 0; i < v.length; i++) {

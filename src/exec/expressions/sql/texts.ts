@@ -34,6 +34,7 @@ import {
   stringData,
 } from '../../../vectors/value.ts';
 import { supText } from '../../../vectors/sup/print.ts';
+import { uuidOfBytes } from './uuids.ts';
 import { type SqlType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { goFloat } from '../number-text.ts';
 import { timeOfText } from '../time-text.ts';
@@ -317,12 +318,6 @@ export const knownText = (known: SqlType, data: Data): string | undefined => {
       return undefined;
   }
 };
-const uuidOfBytes = (bytes: Uint8Array): string | undefined =>
-  bytes.length === 16
-    ? Buffer.from(bytes)
-        .toString('hex')
-        .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
-    : undefined;
 /** `1 year 2 months 3 days 04:00:00` of an interval that is no duration. */
 const spanText = (interval: Value): string | undefined => {
   const span = spanOf(interval);

@@ -3,7 +3,8 @@
  *
  * Invariants:
  * - The text is checked as `parseJson` checks it, to its end; whatever is wrong with it, or not sure, is left to that:
- *   names with escapes on the path, lists and objects at its end, texts with escapes there, levels beyond the limit.
+ *   names with escapes on the path, texts with escapes at its end, levels beyond the limit, and lists and objects there
+ *   that are not written as `jsonText` writes them: with blanks or escapes, or with a name that comes twice.
  * - Of names that come twice the last one counts.
  */
 import { isUtf8 } from 'node:buffer';
@@ -14,6 +15,8 @@ export type JsonStep = Uint8Array | number;
 /** Longer texts, and those of more levels, are left to `parseJson`, which stops when the query does. */
 const lengthMax = 1 << 20;
 const depthMax = 200;
+/** Objects of more names are left to it too where each name is compared with those before it. */
+const namesMax = 32;
 const quote = 0x22;
 const escape = 0x5c;
 const open = { list: 0x5b, object: 0x7b };
@@ -37,6 +40,10 @@ export class JsonScanner {
   private stop = 0;
   private hasEscape = false;
   private hasOthers = false;
+  /** Within a list or object that was looked for; whether it is as `jsonText` writes it so far, and all in ASCII. */
+  private isInside = false;
+  private isShortest = true;
+  private isAscii = true;
   constructor(bytes: Uint8Array, steps: readonly JsonStep[]) {
     this.bytes = bytes;
     this.steps = steps;
@@ -48,6 +55,7 @@ export class JsonScanner {
     this.at = start;
     this.stop = end;
     this.start = -1;
+    this.isInside = false;
     return this.value(0, 0) && this.next() === -1;
   }
   /** The byte behind blanks, which are passed over; -1 at the end. */
@@ -59,6 +67,7 @@ export class JsonScanner {
       code = bytes[at];
       if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) break;
     }
+    if (at !== this.at) this.isShortest = false;
     this.at = at;
     return at < stop ? code : -1;
   }
@@ -67,7 +76,8 @@ export class JsonScanner {
     const code = this.next();
     const isWanted = step === this.steps.length;
     if (code === open.list || code === open.object) {
-      if (isWanted || depth >= depthMax) return false;
+      if (depth >= depthMax) return false;
+      if (isWanted) return this.whole(code, depth);
       this.at++;
       return code === open.list ? this.list(depth, step) : this.object(depth, step);
     }
@@ -78,6 +88,17 @@ export class JsonScanner {
     this.end = this.at;
     return code !== quote || (!this.hasEscape && (!this.hasOthers || isUtf8(this.bytes.subarray(at, this.at))));
   }
+  /** A list or an object that was looked for. */
+  private whole(code: number, depth: number): boolean {
+    const { at } = this;
+    this.isInside = this.isShortest = this.isAscii = true;
+    this.at++;
+    const isSound = code === open.list ? this.list(depth, -1) : this.object(depth, -1);
+    this.isInside = false;
+    this.start = at;
+    this.end = this.at;
+    return isSound && this.isShortest && (this.isAscii || isUtf8(this.bytes.subarray(at, this.at)));
+  }
   /** A text, whose quote is next. */
   private text(): boolean {
     const { bytes, stop } = this;
@@ -86,6 +107,8 @@ export class JsonScanner {
       const code = bytes[at];
       if (code === quote) {
         this.at = at + 1;
+        if (this.hasEscape) this.isShortest = false;
+        if (this.hasOthers) this.isAscii = false;
         return true;
       }
       if (code < 0x20) return false;
@@ -154,10 +177,12 @@ export class JsonScanner {
       this.at++;
       return true;
     }
+    const names: number[] | undefined = this.isInside ? [] : undefined;
     for (;;) {
       if (this.next() !== quote) return false;
       const start = this.at + 1;
       if (!this.text()) return false;
+      if (names && !this.isNew(names, start, this.at - 1)) return false;
       const isOnPath = wanted !== undefined && typeof wanted !== 'number' && this.isName(start, this.at - 1, wanted);
       if (wanted !== undefined && this.hasEscape) return false;
       if (this.next() !== colon) return false;
@@ -170,9 +195,18 @@ export class JsonScanner {
       if (code !== comma) return code === close.object;
     }
   }
-  private isName(start: number, end: number, name: Uint8Array): boolean {
-    if (end - start !== name.length) return false;
-    for (let k = 0; k < name.length; k++) if (this.bytes[start + k] !== name[k]) return false;
+  /** Whether a name is another one than those before it, whose starts and ends are in `names`. */
+  private isNew(names: number[], start: number, end: number): boolean {
+    if (names.length === namesMax * 2) return false;
+    for (let k = 0; k < names.length; k += 2)
+      if (this.isName(start, end, this.bytes, names[k], names[k + 1])) return false;
+    names.push(start, end);
+    return true;
+  }
+  /** Whether the name from `start` to `end` is the one in name[from, to). */
+  private isName(start: number, end: number, name: Uint8Array, from = 0, to = name.length): boolean {
+    if (end - start !== to - from) return false;
+    for (let k = start, of = from; k < end; k++, of++) if (this.bytes[k] !== name[of]) return false;
     return true;
   }
 }

@@ -1,26 +1,29 @@
 /** UUIDs as text: new ones, and what old ones say. */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { fitsInt64 } from '../../../vectors/literal.ts';
 import { integer } from '../../../vectors/value.ts';
 import { types } from '../../../vectors/type.ts';
-import { BytesBuilder } from '../../../vectors/builder-leaves.ts';
+import { uuidTextsOf } from '../../expressions/sql/uuids.ts';
 import { rowsOf, type Evaluate, type FunctionRow } from '../row.ts';
 import { Refusal, byRow } from '../typed.ts';
 
-const texts =
-  (make: () => string): Evaluate =>
+/** UUIDs of chance but for the version and variant (RFC 9562) and what is written over them. */
+const drawn =
+  (version: number, write?: (bytes: Buffer, at: number) => void): Evaluate =>
   (_, length) => {
-    const out = new BytesBuilder(types.string);
-    for (let i = 0; i < length; i++) out.text(make());
-    return out.finish();
+    const bytes = randomBytes(length * size);
+    const offsets = Uint32Array.from({ length: length + 1 }, (_, i) => i * size);
+    for (let at = 0; at < bytes.length; at += size) {
+      write?.(bytes, at);
+      bytes[at + 6] = (bytes[at + 6]! & 0x0f) | (version << 4);
+      bytes[at + 8] = (bytes[at + 8]! & 0x3f) | 0x80;
+    }
+    return uuidTextsOf({ form: 'bytes', type: types.bytes, length, offsets, bytes })!;
   };
-/** The milliseconds of now in front, so that later ones are greater, then chance. */
-const timedUuid = (): string => {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(Date.now(), 0, 6);
-  bytes[6] = (bytes[6] & 0x0f) | 0x70;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+const size = 16;
+/** The milliseconds of now in front, so that later ones are greater. */
+const now = (bytes: Buffer, at: number): void => {
+  bytes.writeUIntBE(Date.now(), at, 6);
 };
 const syntax = /^[0-9a-f]{8}-?[0-9a-f]{4}-?([0-9a-f])[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 
@@ -28,14 +31,14 @@ export const uuids: readonly FunctionRow[] = [
   ...rowsOf(
     'uuid()',
     'A new random UUID (version 4), another one for each row.',
-    () => texts(randomUUID),
+    () => drawn(4),
     [['length(uuid())', '36']],
     { impure: true, also: ['gen_random_uuid', 'uuidv4'] },
   ),
   ...rowsOf(
     'uuidv7()',
     'A new UUID of version 7: the time in front, so that later ones are greater.',
-    () => texts(timedUuid),
+    () => drawn(7, now),
     [['uuid_extract_version(uuidv7())', '7']],
     { impure: true },
   ),
