@@ -151,11 +151,11 @@ const indexKernel =
     if (a.form === 'error' && (o.form === 'list' || o.form === 'record')) return at!;
     switch (o.form) {
       case 'list':
-        return indexList(ofForm(flatten(of!), 'list'), at!, base);
+        return indexList(o, of!.form === 'constant', at!, base);
       case 'record':
         return indexRecord(ofForm(flatten(of!), 'record'), at!, base);
       case 'map':
-        return indexMap(ofForm(flatten(of!), 'map'), at!);
+        return indexMap(o, of!.form === 'constant', at!);
       default:
         return missingRows(length);
     }
@@ -176,9 +176,10 @@ const placeOf = (x: number | bigint, size: number, base: 0 | 1): number => {
   return place >= 0 && place < size ? place : -1;
 };
 
-const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
+/** `isOne`: the lists of all rows are the one of `of`, which is not copied for each. */
+const indexList = (of: ListVector, isOne: boolean, at: Vector, base: 0 | 1): Vector => {
   const index = integers(at);
-  const { length } = of;
+  const { length } = isOne ? at : of;
   if (!index) return wrapErrors('index is not an integer', at);
   const places = new Uint32Array(length);
   const absent = new Uint8Array(length);
@@ -186,9 +187,10 @@ const indexList = (of: ListVector, at: Vector, base: 0 | 1): Vector => {
   for (let i = 0; i < length; i++) {
     const x = index.values[i];
     if (isTooLarge(x)) large[i] = 1;
-    const place = placeOf(x, of.offsets[i + 1] - of.offsets[i], base);
+    const row = isOne ? 0 : i;
+    const place = placeOf(x, of.offsets[row + 1] - of.offsets[row], base);
     if (place < 0) absent[i] = 1;
-    else places[i] = of.offsets[i] + place;
+    else places[i] = of.offsets[row] + place;
   }
   const values = of.items.length === 0 ? nulls(length) : elementsOf(take(of.items, places));
   return overlay(overlay(values, absent, missingRows(length)), large, wrapErrors('cannot cast to int64', at));
@@ -225,12 +227,14 @@ const fieldPerRow = (of: RecordVector, column: (i: number) => number): Vector =>
   ];
   return combine(tags, slots, parts);
 };
-const indexMap = (of: MapVector, at: Vector): Vector => {
+const indexMap = (of: MapVector, isOne: boolean, at: Vector): Vector => {
   const out = new Builder();
-  for (let i = 0; i < of.length; i++) {
+  const { length } = isOne ? at : of;
+  for (let i = 0; i < length; i++) {
     const key = underValue(valueAt(at, at.form === 'constant' ? 0 : i));
-    let found = of.offsets[i];
-    const end = of.offsets[i + 1];
+    const row = isOne ? 0 : i;
+    let found = of.offsets[row];
+    const end = of.offsets[row + 1];
     while (found < end) {
       const k = underValue(valueAt(of.keys, found));
       if (k.type === key.type && (key.type === types.null || equalValues(k, key))) break;

@@ -203,8 +203,11 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
   record: (v) => readers.value(v),
   timely: (v) => readers.value(v),
   map: (v) => {
-    const maps = flatten(v);
-    return maps.form === 'map' ? (i) => entriesAt(maps, i) : (): Entries => [];
+    const maps = flatten(inner(v));
+    if (maps.form !== 'map') return (): Entries => [];
+    if (v.form !== 'constant') return (i) => entriesAt(maps, i);
+    const entries = entriesAt(maps, 0);
+    return () => entries;
   },
   number: (v) => {
     const read = datum(v);
@@ -218,6 +221,10 @@ const readers: Readonly<Record<ArgumentKind, (v: Vector) => Reader>> = {
     return () => items;
   },
   value: (v) => {
+    if (v.form === 'constant') {
+      const value = valueAt(v.inner, 0);
+      return () => value;
+    }
     const flat = flatten(v);
     return (i) => valueAt(flat, i);
   },

@@ -3,7 +3,18 @@
  * reduction place by place.
  */
 import { types } from '../../../vectors/type.ts';
-import { type ListVector, type Vector, flatten, nulls, numbers, take } from '../../../vectors/vector.ts';
+import { checkStop } from '../../../vectors/stop.ts';
+import {
+  type ListVector,
+  type Vector,
+  constant,
+  flatten,
+  gather,
+  nulls,
+  numbers,
+  range,
+  take,
+} from '../../../vectors/vector.ts';
 import { apply, applyCarrying } from '../../expressions/apply.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { recordOf } from '../../expressions/construct.ts';
@@ -56,6 +67,58 @@ const elementsIn = (
   };
 };
 
+/** Where lists have so many elements on average, they are looked at one by one if the lambda uses a list of the row. */
+const longLists = 32;
+/** What a lambda says of each element. A list of the row is not copied for each of its elements. */
+const evaluated = (
+  v: ListVector,
+  lambda: CallLambda,
+  { items, rows, places, offsets }: ReturnType<typeof elementsIn>,
+  around: readonly Vector[],
+): Vector => {
+  const parameters = [items, numbers(types.int64, places)];
+  if (rows.length < v.length * longLists || !around.some(holdsItems)) {
+    const given = around.map((c) => take(c, rows));
+    return lambda.evaluate(rowsFor(lambda, parameters, given, rows.length));
+  }
+  const slots = Uint32Array.from(places, (place) => place - 1);
+  const parts = Array.from({ length: v.length }, (_, i) => {
+    const length = offsets[i + 1] - offsets[i];
+    if (length === 0) return nulls(0);
+    checkStop();
+    const row = Uint32Array.of(i);
+    const given = around.map((c) => (c.form === 'constant' ? { ...c, length } : constant(gather(c, row), length)));
+    const index = range(offsets[i], offsets[i + 1]);
+    return lambda.evaluate(
+      rowsFor(
+        lambda,
+        parameters.map((p) => take(p, index)),
+        given,
+        length,
+      ),
+    );
+  });
+  return combine(rows, slots, parts);
+};
+const holdsItems = (v: Vector): boolean => {
+  switch (v.form) {
+    case 'selected':
+      return holdsItems(v.base);
+    case 'dictionary':
+      return holdsItems(v.values);
+    case 'named':
+      return holdsItems(v.inner);
+    case 'union':
+      return v.members.some(holdsItems);
+    case 'dynamic':
+      return v.parts.some(holdsItems);
+    case 'record':
+      return v.fields.some((f) => holdsItems(f.values));
+    default:
+      return v.form === 'list' || v.form === 'map';
+  }
+};
+
 /** A function of lists and a lambda: null for null, an error for what is no list. */
 const overLists =
   (
@@ -80,34 +143,18 @@ const overLists =
   };
 
 const transformed = (v: ListVector, lambda: CallLambda, _: readonly Vector[], around: readonly Vector[]): Vector => {
-  const { items, rows, places, offsets } = elementsIn(v);
-  if (rows.length === 0) return v;
-  const given = rowsFor(
-    lambda,
-    [items, numbers(types.int64, places)],
-    around.map((c) => take(c, rows)),
-    rows.length,
-  );
-  return listsOf('array', offsets, tidy(lambda.evaluate(given)), v.length);
+  const elements = elementsIn(v);
+  if (elements.rows.length === 0) return v;
+  return listsOf('array', elements.offsets, tidy(evaluated(v, lambda, elements, around)), v.length);
 };
 /** Numbers other than 0 count as true. */
 const asTest = (v: Vector): Vector =>
   apply([v], v.length, ([test]) => (inner(test!).form === 'number' ? castVector(flatten(test!), types.bool) : test!));
 const filtered = (v: ListVector, lambda: CallLambda, _: readonly Vector[], around: readonly Vector[]): Vector => {
-  const { items, rows, places } = elementsIn(v);
+  const elements = elementsIn(v);
+  const { items, rows } = elements;
   if (rows.length === 0) return v;
-  const kept = isTrue(
-    asTest(
-      lambda.evaluate(
-        rowsFor(
-          lambda,
-          [items, numbers(types.int64, places)],
-          around.map((c) => take(c, rows)),
-          rows.length,
-        ),
-      ),
-    ),
-  );
+  const kept = isTrue(asTest(evaluated(v, lambda, elements, around)));
   const offsets = new Uint32Array(v.length + 1);
   for (const at of kept) offsets[rows[at] + 1]++;
   for (let i = 0; i < v.length; i++) offsets[i + 1] += offsets[i];

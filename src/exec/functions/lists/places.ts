@@ -12,20 +12,28 @@ export const elementsAtPlaces =
     const [lists, at] = args;
     const places = at?.form === 'constant' ? flatten(at) : at;
     const isPlain = places?.form === 'number' && isInteger(places.type) && places.values instanceof Float64Array;
-    return args.length === 2 && lists!.form === 'list' && isPlain
-      ? elementsAt(lists!, places, length)
+    const isOne = lists!.form === 'constant';
+    const list = isOne ? lists!.inner : lists!;
+    return args.length === 2 && list.form === 'list' && isPlain
+      ? elementsAt(list, isOne, places, length)
       : others(args, length);
   };
-/** From 1 on, or from the end below 0; null where there is none. */
-const elementsAt = ({ offsets, items }: ListVector, { values }: NumberVector, length: number): Vector => {
+/** From 1 on, or from the end below 0; null where there is none. `isOne`: all rows have the first list. */
+const elementsAt = (
+  { offsets, items }: ListVector,
+  isOne: boolean,
+  { values }: NumberVector,
+  length: number,
+): Vector => {
   const index = new Uint32Array(length);
   const tags = new Uint32Array(length);
   const slots = new Uint32Array(length);
   const counts = [0, 0];
   for (let i = 0; i < length; i++) {
     const place = Number(values[i]);
-    const at = place < 0 ? offsets[i + 1] + place : offsets[i] + place - 1;
-    const tag = place !== 0 && at >= offsets[i] && at < offsets[i + 1] ? 0 : 1;
+    const row = isOne ? 0 : i;
+    const at = place < 0 ? offsets[row + 1] + place : offsets[row] + place - 1;
+    const tag = place !== 0 && at >= offsets[row] && at < offsets[row + 1] ? 0 : 1;
     tags[i] = tag;
     slots[i] = counts[tag]++;
     if (tag === 0) index[slots[i]] = at;
