@@ -1,6 +1,7 @@
 /**
  * Parts of a filter behind a join, and of what a join asks of its pairs, that read one side go to that side, where
  * unmatched rows of the join cannot change what they see. What they ask of a key is asked of the other side's key too.
+ * So do those that read the row for which a LATERAL is run.
  */
 import { conjunction, conjuncts, fieldsRead, hasSubquery, movePaths, pathOf } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
@@ -9,7 +10,7 @@ import { type Rule, filterOf } from './rule.ts';
 
 export const filterThroughJoin = {
   name: 'filter-through-join',
-  apply: (ops) => repeated(ops, (now) => throughFilter(now, () => true) ?? throughPairs(now)),
+  apply: (ops) => repeated(ops, (now) => throughFilter(now, () => true) ?? throughPairs(now) ?? throughLateral(now)),
 } as const satisfies Rule;
 
 /** The same for joins that keep rows without a match: so filters get to the inner joins before them. */
@@ -59,6 +60,18 @@ const throughPairs = (ops: Ops): Ops | undefined => {
   return undefined;
 };
 
+/** A filter of the row before what is run for it: so rows need not be unnested to be thrown away. */
+const throughLateral = (ops: Ops): Ops | undefined => {
+  for (const [at, filter] of ops.entries()) {
+    const lateral = ops[at - 1];
+    if (filter.kind !== 'filter' || lateral?.kind !== 'lateral') continue;
+    const { left, rest } = divided(filter.expr, lateral, { left: true, right: false });
+    if (left.length === 0) continue;
+    return [...withFilter(ops.slice(0, at - 1), left), lateral, ...filterOf(rest), ...ops.slice(at + 1)];
+  }
+  return undefined;
+};
+
 /** What conditions over one side say of the other side's rows that have a match there. */
 const ofOtherKey = (
   conditions: readonly PlanExpr[],
@@ -85,6 +98,7 @@ const filteredRight = (join: Join, list: readonly PlanExpr[]): Join =>
   list.length > 0 && join.right ? { ...join, right: { ops: withFilter(join.right.ops, list) } } : join;
 
 type Join = PlanOp & { readonly kind: 'join' };
+type Lateral = PlanOp & { readonly kind: 'lateral' };
 
 interface Sides {
   readonly left: boolean;
@@ -104,7 +118,7 @@ const sidesAsked = ({ style }: Join): Sides => ({
 /** The parts of a condition over pairs that read one side alone, as conditions over its rows. */
 const divided = (
   expr: PlanExpr,
-  join: Join,
+  join: Join | Lateral,
   may: Sides,
 ): { readonly left: readonly PlanExpr[]; readonly right: readonly PlanExpr[]; readonly rest: readonly PlanExpr[] } => {
   const left: PlanExpr[] = [];
