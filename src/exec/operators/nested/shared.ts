@@ -7,6 +7,7 @@
  * - A body that fails does so for all its readers, so that none takes what there was for all rows.
  */
 import type { PlanOp } from '../../../query/plan/plan.ts';
+import { concat } from '../../../vectors/concat.ts';
 import { sizeOf } from '../../../vectors/sizes.ts';
 import type { Vector } from '../../../vectors/vector.ts';
 import { type Item, type Stream, isBatch, pause } from '../../operator.ts';
@@ -16,12 +17,19 @@ import type { Build, SharedTable } from '../build.ts';
 import { compact } from '../compact.ts';
 import { nothing } from '../scan.ts';
 
+/** Batches of fewer rows are put together, as far as no more are asked for than there were. */
+const rowsTogether = 1024;
+
 /** What one body gave so far, and the way to the rest of it. */
 export class SharedRows implements SharedTable {
   private readonly build: Build;
   private readonly items: Iterator<Item>;
   private readonly rows: Vector[] = [];
   private held = 0;
+  /** Batches of few rows, as rounds of a recursion give them: of 400,000 of one row each the batches filled the budget. */
+  private few: Vector[] = [];
+  private fewRows = 0;
+  private count = 0;
   /** The rows behind those in memory. */
   private run: SpillRun | undefined;
   private hasEnded = false;
@@ -38,7 +46,7 @@ export class SharedRows implements SharedTable {
   *read(): Generator<Item> {
     for (let i = 0; ; ) {
       if (i < this.rows.length) yield this.rows[i++];
-      else if (this.hasEnded) break;
+      else if (this.hasEnded && !this.pending) break;
       else yield* this.next();
     }
     const { run } = this;
@@ -53,18 +61,22 @@ export class SharedRows implements SharedTable {
     void this.run?.close();
   }
 
-  /** Asks for one more item of the body. */
+  /** Asks for one more item of the body, or for few rows more than there are. */
   private *next(): Generator<Item> {
     if (this.failure) throw this.failure.error;
     if (this.pending) return yield* this.wait(this.pending);
-    const item = this.pull();
-    if (item === undefined) return;
-    if (!isBatch(item)) {
-      if (item instanceof Promise && item !== pause) yield* this.wait(item);
-      else yield item;
-      return;
-    }
-    yield* this.keep(compact(item));
+    do {
+      const item = this.pull();
+      if (item === undefined) break;
+      if (!isBatch(item)) {
+        if (item instanceof Promise && item !== pause) yield* this.wait(item);
+        else yield item;
+        return;
+      }
+      this.few.push(compact(item));
+      this.fewRows += item.length;
+    } while (this.fewRows < Math.min(this.count, rowsTogether));
+    yield* this.keepFew();
   }
   private pull(): Item | undefined {
     try {
@@ -74,6 +86,8 @@ export class SharedRows implements SharedTable {
       return undefined;
     } catch (error) {
       this.failure = { error };
+      // What it gave before comes first.
+      if (this.few.length > 0) return undefined;
       throw error;
     }
   }
@@ -86,6 +100,14 @@ export class SharedRows implements SharedTable {
     }
     yield promise;
     if (this.pending === promise) this.pending = undefined;
+  }
+  private *keepFew(): Generator<Item> {
+    const { few } = this;
+    if (few.length === 0) return;
+    this.few = [];
+    this.count += this.fewRows;
+    this.fewRows = 0;
+    yield* this.keep(few.length === 1 ? few[0] : concat(few));
   }
   private *keep(batch: Vector): Generator<Item> {
     const { memory, context } = this.build;
