@@ -1,7 +1,7 @@
 /**
  * A run of sorted rows that holds whole partitions: what window functions are worked out over, a column at a time.
  * Where every function looks back alone, the first partition may go on from the segment before, and the last one into
- * the next, cut between peer groups.
+ * the next, cut between peer groups, or anywhere if no function asks for them.
  *
  * Invariants:
  * - Partitions and peer groups are ranges of rows; a peer group lies in one partition. `starts` arrays have one more

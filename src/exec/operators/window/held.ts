@@ -1,7 +1,8 @@
 /**
  * Window functions over more rows than fit into memory: sorted rows are gathered until whole partitions are at hand.
  * What functions look at stays in memory, the rows themselves are spilled where a partition is larger than the budget.
- * Where all functions look back, or a few rows ahead, a large partition is cut between peers and given piece by piece.
+ * Where all functions look back, or a few rows ahead, a large partition is cut between peers and given piece by piece;
+ * where none asks for peers it is cut anywhere.
  */
 import { sizeOf } from '../../../vectors/sizes.ts';
 import { type Field, type Vector, flatten, slice, take } from '../../../vectors/vector.ts';
@@ -62,7 +63,7 @@ class Held {
   length = 0;
   /** Rows of partitions that are complete. */
   wholeRows = 0;
-  /** Rows before the last peer group. */
+  /** Rows before the last place where the partition may be cut: a peer group begins there. */
   private groupRows = 0;
   /** What the first partition had before the rows that are held. */
   private carried: Carried = nothingCarried;
@@ -235,10 +236,12 @@ class Held {
     if (!before && length > 0) marks[0] = breaks.partition;
     const last = marks.lastIndexOf(breaks.partition);
     if (last >= 0) this.wholeRows = this.length + last;
-    const { ahead = 0 } = this.parts;
+    const { ahead = 0, isOfRows } = this.parts;
     const from = length - Math.max(ahead, 1);
     const lastGroup =
-      from < 0 ? -1 : Math.max(marks.lastIndexOf(breaks.partition, from), marks.lastIndexOf(breaks.group, from));
+      from < 0 || isOfRows
+        ? from
+        : Math.max(marks.lastIndexOf(breaks.partition, from), marks.lastIndexOf(breaks.group, from));
     if (lastGroup >= 0) this.groupRows = this.length + lastGroup;
     this.marks.push(marks);
     this.last = keys.map((v) => flatten(take(v, Uint32Array.of(length - 1))));

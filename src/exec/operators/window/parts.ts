@@ -69,6 +69,8 @@ export interface WindowParts {
    * may look at any row of its partition.
    */
   readonly ahead: number | undefined;
+  /** No call asks which rows are peers: partitions may be cut anywhere. Without an order all rows are peers. */
+  readonly isOfRows: boolean;
 }
 interface WindowCompute {
   readonly target: string;
@@ -94,6 +96,12 @@ export const partsOf = (group: WindowGroup, columns: Columns, build: Build): Win
   ahead: group.calls
     .map(aheadOf)
     .reduce((most, n) => (most === undefined || n === undefined ? undefined : Math.max(most, n)), 0),
+  isOfRows: group.calls.every(
+    (c) =>
+      (c.name === 'row_number' && !c.order) ||
+      stepsOf(c) !== undefined ||
+      (!ranks.has(c.name) && c.frame.unit === 'rows'),
+  ),
 });
 
 const ranks: ReadonlySet<string> = new Set(['row_number', 'rank', 'dense_rank']);

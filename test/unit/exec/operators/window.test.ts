@@ -46,6 +46,15 @@ test('without a place to spill to, a partition beyond the budget is an error', a
   });
 });
 
+test('functions of rows, for which peers do not count, need no whole partition', async () => {
+  const query = `select max(r) as r, sum(l) as l, sum(n) as n, max(s) as s from (
+    select row_number() over () as r, lag(x, 2) over () as l, lead(x) over () as n,
+      sum(x) over (rows unbounded preceding) as s from range(300000) t(x))`;
+  expect(await runQuery(query, '', { spill: true, memoryBytesMax: 1 << 20 })).toBe(
+    '{r:300000,l:44999250003,n:44999850000,s:44999850000}\n',
+  );
+});
+
 describe('trees over ranges', () => {
   const random = randomOf(7);
   const values = Float64Array.from({ length: 1000 }, () => random.below(1000) - 500);
