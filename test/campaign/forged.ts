@@ -19,7 +19,7 @@ const { openTables, markClosed } = (await part(
   'lake/repair/recovery.js',
 )) as typeof import('../../src/lake/repair/recovery.ts');
 const { tablesFolder } = (await part('lake/repair/replay.js')) as typeof import('../../src/lake/repair/replay.ts');
-const { readLog, segmentPath } = (await part('lake/log/reader.js')) as typeof import('../../src/lake/log/reader.ts');
+const { LogRead, segmentPath } = (await part('lake/log/reader.js')) as typeof import('../../src/lake/log/reader.ts');
 const { Checkpoints } = (await part(
   'lake/tables/checkpoints.js',
 )) as typeof import('../../src/lake/tables/checkpoints.ts');
@@ -89,7 +89,7 @@ const faultOf = (tables: Tables, model: ReadonlyMap<number, Buffer>): string | u
 
 /** What was being written when the power went is what a client chose. */
 const tearEnd = (lake: string, random: Random): void => {
-  const place = readLog(lake).place!;
+  const place = new LogRead(lake).finish().place!;
   const path = segmentPath(lake, place.segment);
   const bytes = readFileSync(path);
   forgery(lake, random).copy(bytes, place.end);
@@ -108,7 +108,7 @@ const forgery = (lake: string, random: Random): Buffer => {
   const out = Buffer.concat([Buffer.alloc(random.below(9)), taken]);
   if (random.below(2) === 0) return out;
   // A pool that nobody made, as a record of the place after the last one.
-  const place = readLog(lake).place!;
+  const place = new LogRead(lake).finish().place!;
   const payload = Buffer.concat([Buffer.from([1, 20]), randomBytes(20), Buffer.from([2, 0, 0, 0]), Buffer.from('{}')]);
   const head = Buffer.alloc(64);
   head.writeUInt32LE(payload.length, 0);

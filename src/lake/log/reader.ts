@@ -8,27 +8,21 @@
  * - A record counts only with the salt's digest, its number and the digest of the one before.
  * - A base says in its head whose it is: that of another lake, or of another log, is never read.
  */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Change } from '../tables/table-rows.ts';
-import { readChanges } from './changes.ts';
 import {
   decodeHead,
   type FileHead,
   formatOfLog,
-  type FoundRecord,
-  guessHead,
   headBytes,
   type LogIdentity,
   type LogPlace,
   newerVersion,
-  recordAt,
-  recordBytes,
-  recordHeadBytes,
-  recordKinds,
   segmentBytesUnit,
 } from './format.ts';
+import { headOf, RecordFile, withFile } from './record-file.ts';
 
 /** Where segments and bases are in the lake's folder, and what their files are called. */
 export const logFolder = (directory: string): string => join(directory, 'log');
@@ -70,77 +64,37 @@ export interface LogRecord {
   readonly changes: readonly Change[];
 }
 
-/** What there is of a log. */
-export interface LogRead {
+/**
+ * What there is of a log: its records from a place on, or all of them, in their order. The fields say what was found
+ * when all records were taken.
+ */
+export class LogRead implements Iterable<LogRecord> {
   /** Undefined: no segment was begun. */
-  readonly identity: LogIdentity | undefined;
+  identity: LogIdentity | undefined;
   /** Of the last record. */
-  readonly place: LogPlace | undefined;
+  place: LogPlace | undefined;
   /** Number of the first record that its segments have. */
-  readonly first: number;
+  first = 1;
   /** It began with a base. */
-  readonly hasBase: boolean;
+  hasBase = false;
   /** Records that were read. */
-  readonly records: number;
+  records = 0;
   /** Bytes behind the last record that are none. */
-  readonly tailBytes: number;
+  tailBytes = 0;
   /** Its last segment is no longer as long as it was made: what it ended with may be missing. */
-  readonly isCut: boolean;
+  isCut = false;
   /** A line each, with file and byte. */
-  readonly faults: readonly string[];
-}
-
-/** Its records from a place on, or all of them; returns what was found. */
-export const logRecords = (directory: string, from?: LogPlace): Generator<LogRecord, LogRead> =>
-  new LogReader(directory, from).read();
-/** The same at once. */
-export const readLog = (
-  directory: string,
-  onRecord: (record: LogRecord) => void = () => undefined,
-  from?: LogPlace,
-): LogRead => {
-  const records = logRecords(directory, from);
-  for (let next = records.next(); ; next = records.next()) {
-    if (next.done) return next.value;
-    onRecord(next.value);
-  }
-};
-
-/** What the log has behind a place: the changes of each record, oldest first. */
-export const restOfLog = (
-  directory: string,
-  from: LogPlace,
-): LogRead & { readonly changes: readonly (readonly Change[])[] } => {
-  const changes: (readonly Change[])[] = [];
-  const read = readLog(
-    directory,
-    (record) => {
-      changes.push(record.changes);
-    },
-    from,
-  );
-  return { ...read, changes };
-};
-
-class LogReader {
+  readonly faults: string[] = [];
   private readonly directory: string;
   private readonly from: LogPlace | undefined;
-  private readonly faults: string[] = [];
-  private identity: LogIdentity | undefined;
-  private place: LogPlace | undefined;
-  private first = 1;
-  private hasBase = false;
-  private records = 0;
-  private tailBytes = 0;
-  private isCut = false;
   private damagedHead: number | undefined;
 
-  constructor(directory: string, from: LogPlace | undefined) {
+  constructor(directory: string, from?: LogPlace) {
     this.directory = directory;
     this.from = from;
   }
 
-  *read(): Generator<LogRecord, LogRead> {
+  *[Symbol.iterator](): Generator<LogRecord, void> {
     let unbegun: number | undefined;
     let before: number | undefined;
     for (const segment of listSegments(this.directory)) {
@@ -149,39 +103,52 @@ class LogReader {
         this.fault(segment, 0, 'it is no file');
         continue;
       }
-      const bytes = readFile(segmentPath(this.directory, segment));
-      const sound = decodeHead(bytes, 'segment');
-      const head = sound?.number === segment ? sound : guessHead(bytes, segment);
-      if (!head) {
-        unbegun ??= segment;
-        continue;
+      const file = new RecordFile(segmentPath(this.directory, segment), 'segment', segment);
+      try {
+        const sound = decodeHead(file.bytes(0, headBytes), 'segment');
+        const head = sound?.number === segment ? sound : file.guessedHead();
+        if (!head) {
+          unbegun ??= segment;
+          continue;
+        }
+        if (head !== sound) this.damagedHead = segment;
+        if (unbegun !== undefined) this.damaged(unbegun);
+        else if (before !== undefined && segment > before + 1)
+          this.fault(
+            segment,
+            0,
+            `the segments before it are missing (${segmentName(before + 1)} to ${segmentName(segment - 1)})`,
+          );
+        unbegun = undefined;
+        before = segment;
+        // One write makes the head and the first record, so that the head alone is never half.
+        if (this.damagedHead === segment) this.damaged(segment);
+        if (this.begin(segment, head)) yield* this.segment(segment, file, head);
+      } finally {
+        file.close();
       }
-      if (head !== sound) this.damagedHead = segment;
-      if (unbegun !== undefined) this.damaged(unbegun);
-      else if (before !== undefined && segment > before + 1)
-        this.fault(
-          segment,
-          0,
-          `the segments before it are missing (${segmentName(before + 1)} to ${segmentName(segment - 1)})`,
-        );
-      unbegun = undefined;
-      before = segment;
-      // One write makes the head and the first record, so that the head alone is never half.
-      if (this.damagedHead === segment) this.damaged(segment);
-      if (this.begin(segment, head)) yield* this.segment(segment, bytes, head);
     }
-    // A segment that was never begun is all zeros, or what is there of its head and first record: those were one write.
-    // With more behind them it was begun.
-    if (
-      unbegun !== undefined &&
-      this.place &&
-      this.later(readFile(segmentPath(this.directory, unbegun)), unbegun, headBytes, this.place.number + 1)
-    )
-      this.damaged(unbegun);
-    if (!this.identity && unbegun !== undefined) this.damaged(unbegun);
+    if (unbegun !== undefined && (!this.identity || this.wasBegun(unbegun))) this.damaged(unbegun);
     if (this.from && !this.place) this.missing(this.from);
-    const { identity, place, first, hasBase, records, tailBytes, isCut, faults } = this;
-    return { identity, place, first, hasBase, records, tailBytes, isCut, faults };
+  }
+  /** Reads what is left, for what the fields say alone. */
+  finish(): this {
+    const records = this[Symbol.iterator]();
+    while (!records.next().done);
+    return this;
+  }
+
+  /**
+   * A segment that was never begun is all zeros, or what is there of its head and first record: those were one write.
+   * With more behind them it was begun.
+   */
+  private wasBegun(segment: number): boolean {
+    const { place, identity } = this;
+    if (!place) return false;
+    return withFile(segmentPath(this.directory, segment), 'segment', segment, (file) => {
+      file.salt = identity!.salt;
+      return file.later(headBytes, place.number + 1) !== undefined;
+    });
   }
 
   /** Whether the segment is one of this log. */
@@ -216,12 +183,13 @@ class LogReader {
     return true;
   }
 
-  private *segment(segment: number, bytes: Buffer, { first, before }: FileHead): Generator<LogRecord, void> {
-    const { from, identity } = this;
-    let at = headBytes;
+  private *segment(segment: number, file: RecordFile, { first, before }: FileHead): Generator<LogRecord, void> {
+    const { from } = this;
+    const { lake, salt } = this.identity!;
+    file.salt = salt;
     if (from?.segment === segment) {
       // What is known of the log must be the log's.
-      const own = from.at > 0 ? this.recordIn(bytes, segment, from.at) : undefined;
+      const own = from.at > 0 ? file.recordAt(from.at) : undefined;
       const isThere =
         from.at > 0
           ? own?.isWhole === true &&
@@ -231,51 +199,17 @@ class LogReader {
           : from.number === first - 1 && from.digest.equals(before);
       if (!isThere) this.fault(segment, from.at, `record ${from.number} is not there`);
       this.place = from;
-      at = from.end;
     }
-    this.tailBytes = 0;
-    this.isCut =
-      bytes.length % segmentBytesUnit !== 0 && this.recordIn(bytes, segment, headBytes)?.end !== bytes.length;
-    while (at < bytes.length) {
-      const next = this.place!.number + 1;
-      const here = this.recordIn(bytes, segment, at);
-      const isNext =
-        here?.isWhole === true &&
-        here.kind === 'transactions' &&
-        here.number === next &&
-        here.before.equals(this.place!.digest);
-      // What is found elsewhere tells that there was more, and that it is damaged.
-      const found = isNext ? here : this.later(bytes, segment, here ? here.end : at + 8, next - 1);
-      if (!found) {
-        this.tailBytes = tailOf(bytes, at);
-        return;
-      }
-      const { number, digest } = found;
-      if (!isNext) this.gap(segment, at, next, number - 1);
-      this.place = { lake: identity!.lake, number, digest, segment, at: found.at, end: found.end };
+    this.isCut = file.size % segmentBytesUnit !== 0 && file.recordAt(headBytes)?.end !== file.size;
+    const reached = this.place!;
+    const records = file.records(reached.end, reached.number, reached.digest);
+    for (const { number, before, digest, at, end, changes, lostAt } of records) {
+      if (lostAt !== undefined) this.gap(segment, lostAt, this.place!.number + 1, number - 1);
+      this.place = { lake, number, digest, segment, at, end };
       this.records++;
-      const changes = readChanges(bytes, found.payloadAt, found.payloadEnd);
-      yield { place: this.place, number, before: found.before, changes };
-      at = found.end;
+      yield { place: this.place, number, before, changes: changes() };
     }
-  }
-
-  /** The record there, if there is one of this log. */
-  private recordIn(bytes: Buffer, segment: number, at: number): FoundRecord | undefined {
-    return recordAt(bytes, at, { salt: this.identity!.salt, file: segment, byte: at });
-  }
-  /** The first whole record after number `after` from a place on: behind damage. */
-  private later(bytes: Buffer, segment: number, from: number, after: number): FoundRecord | undefined {
-    for (let at = from; at + recordHeadBytes <= bytes.length; at += 8) {
-      // Cheap to see in zeros and in most bytes: a length that fits, a kind, a number that may come.
-      const mayBe =
-        bytes[at + 4] === 1 &&
-        bytes.readUInt32LE(at) <= bytes.length - at &&
-        bytes.readUInt32LE(at + 12) === Math.floor((after + 1) / 2 ** 32);
-      const found = mayBe ? this.recordIn(bytes, segment, at) : undefined;
-      if (found?.isWhole && found.kind === 'transactions' && found.number > after) return found;
-    }
-    return undefined;
+    this.tailBytes = tailOf(file.bytes(this.place!.end, file.size));
   }
 
   private gap(segment: number, byte: number, first: number, last: number): void {
@@ -300,6 +234,9 @@ class LogReader {
   }
 }
 
+/** The changes of each record, oldest first. */
+export const changesOf = (log: LogRead): readonly (readonly Change[])[] => Array.from(log, ({ changes }) => changes);
+
 /** Before a segment's first record. */
 const beginOf = (segment: number, lake: Buffer, { first, before }: Pick<FileHead, 'first' | 'before'>): LogPlace => ({
   lake,
@@ -310,17 +247,17 @@ const beginOf = (segment: number, lake: Buffer, { first, before }: Pick<FileHead
   end: headBytes,
 });
 /** Bytes up to the last one that is not zero. */
-const tailOf = (bytes: Buffer, at: number): number => {
+const tailOf = (bytes: Buffer): number => {
   let end = bytes.length;
-  while (end > at && bytes[end - 1] === 0) end--;
-  return end - at;
+  while (end > 0 && bytes[end - 1] === 0) end--;
+  return end;
 };
 
 /** What a log begins with, from the first segment that was begun. @throws lake-newer */
 export const logBegin = (directory: string): FileHead | undefined => {
   for (const segment of listSegments(directory)) {
     if (!isFile(segmentPath(directory, segment))) continue;
-    const bytes = withFile(segmentPath(directory, segment), (fd) => readAt(fd, 0, headBytes));
+    const bytes = headOf(segmentPath(directory, segment));
     const head = decodeHead(bytes, 'segment');
     if (head) return head;
     const version = newerVersion(bytes);
@@ -335,7 +272,7 @@ export const logIdentity = (directory: string): LogIdentity | undefined => {
   if (begun) return begun.identity;
   for (const segment of listSegments(directory)) {
     const path = segmentPath(directory, segment);
-    const head = isFile(path) ? guessHead(readFile(path), segment) : undefined;
+    const head = isFile(path) ? withFile(path, 'segment', segment, (file) => file.guessedHead()) : undefined;
     if (head) return head.identity;
   }
   return undefined;
@@ -344,113 +281,57 @@ export const logIdentity = (directory: string): LogIdentity | undefined => {
 export const strangeBase = (directory: string, record: number, own: LogIdentity | undefined): string | undefined => {
   const path = basePath(directory, record);
   if (!isFile(path)) return 'it is no file';
-  const head =
-    own &&
-    decodeHead(
-      withFile(path, (fd) => readAt(fd, 0, headBytes)),
-      'base',
-    );
+  const head = own && decodeHead(headOf(path), 'base');
   return head && !(head.identity.lake.equals(own.lake) && head.identity.salt.equals(own.salt))
     ? 'it is of another lake'
     : undefined;
 };
 
-/** A base's head, how many rows it has, and what is wrong with it, a line each with file and byte. */
-export interface BaseRead {
-  readonly head: FileHead | undefined;
-  readonly rows: number;
-  readonly faults: readonly string[];
-}
-
 /**
- * The whole records of a base, those behind damage too; returns what was found. A base without its end is not complete.
+ * The whole records of a base, those behind damage too. The fields say what was found when all were taken. A base
+ * without its end is not complete.
  */
-export function* readBase(directory: string, record: number): Generator<LogRecord, BaseRead> {
-  const path = basePath(directory, record);
-  const fd = openSync(path, 'r');
-  const faults: string[] = [];
-  let rows = 0;
-  let at = headBytes;
-  const fault = (text: string): number => faults.push(`${baseName(record)}, byte ${at}: ${text}`);
-  try {
-    const size = fstatSync(fd).size;
-    const bytes = readAt(fd, 0, headBytes);
-    const decoded = decodeHead(bytes, 'base');
-    const head = decoded?.first === record + 1 ? decoded : undefined;
-    if (!head) fault('its head is damaged');
-    // What a damaged head says of the salt is not believed where the log has it.
-    const salt = head?.identity.salt ?? logIdentity(directory)?.salt ?? Buffer.from(bytes.subarray(32, 48));
-    let before: Buffer | undefined = head ? decoded!.digest : undefined;
-    for (let number = 1; ; ) {
-      const here = baseRecord(fd, size, at, salt);
-      const isNext = here?.number === number && (before === undefined || here.before.equals(before));
-      if (!isNext && before !== undefined) fault('the record there is damaged or missing');
-      const found = isNext ? here : laterOfBase(fd, size, { salt, from: at, after: number - 1 });
-      if (!found) {
-        if (before === undefined && number > 1) fault('the record there is damaged or missing');
-        return { head, rows, faults };
-      }
-      if (found.kind === 'end') return { head, rows, faults };
-      const changes = readChanges(found.bytes, found.payloadAt, found.payloadEnd);
-      rows += changes.length;
-      yield { number: found.number, before: found.before, changes };
-      before = found.digest;
-      number = found.number + 1;
-      at = found.byte + found.end;
-    }
-  } finally {
-    closeSync(fd);
-  }
-}
-interface BaseRecord extends FoundRecord {
-  readonly bytes: Buffer /** Where it begins in the file. */;
-  readonly byte: number;
-}
-/** The whole record of a base at a place. */
-const baseRecord = (fd: number, size: number, byte: number, salt: Buffer): BaseRecord | undefined => {
-  const length = size - byte < recordHeadBytes ? Infinity : recordBytes(readAt(fd, byte, 4).readUInt32LE(0));
-  if (byte + length > size) return undefined;
-  const bytes = readAt(fd, byte, length);
-  const found = recordAt(bytes, 0, { salt, file: 0, byte });
-  return found?.isWhole && found.kind !== 'transactions' ? { ...found, bytes, byte } : undefined;
-};
-const searchBytes = 1 << 20;
-/** The first whole record of a base with a number above `after` from a place on. */
-const laterOfBase = (
-  fd: number,
-  size: number,
-  { salt, from, after }: { readonly salt: Buffer; readonly from: number; readonly after: number },
-): BaseRecord | undefined => {
-  for (let start = from; start + recordHeadBytes <= size; start += searchBytes) {
-    const bytes = readAt(fd, start, Math.min(size - start, searchBytes + recordHeadBytes - 8));
-    for (let at = 0; at + recordHeadBytes <= bytes.length; at += 8) {
-      // As in segments: most bytes are seen to be none.
-      const mayBe =
-        (bytes[at + 4] === recordKinds.rows || bytes[at + 4] === recordKinds.end) &&
-        bytes.readUInt32LE(at) <= size - start - at &&
-        bytes.readUInt32LE(at + 8) > after;
-      const found =
-        mayBe && recordAt(bytes, at, { salt, file: 0, byte: start + at })
-          ? baseRecord(fd, size, start + at, salt)
-          : undefined;
-      if (found && found.number > after) return found;
-    }
-  }
-  return undefined;
-};
+export class BaseRead implements Iterable<LogRecord> {
+  /** Undefined: it is damaged. */
+  head: FileHead | undefined;
+  /** A line each, with file and byte. */
+  readonly faults: string[] = [];
+  private readonly directory: string;
+  private readonly record: number;
 
-const readAt = (fd: number, position: number, length: number): Buffer => {
-  const bytes = Buffer.allocUnsafe(length);
-  let done = 0;
-  for (let n = 1; done < length && n > 0; done += n) n = readSync(fd, bytes, done, length - done, position + done);
-  return bytes.subarray(0, done);
-};
-const withFile = <T>(path: string, read: (fd: number) => T): T => {
-  const fd = openSync(path, 'r');
-  try {
-    return read(fd);
-  } finally {
-    closeSync(fd);
+  constructor(directory: string, record: number) {
+    this.directory = directory;
+    this.record = record;
   }
-};
-const readFile = (path: string): Buffer => withFile(path, (fd) => readAt(fd, 0, fstatSync(fd).size));
+
+  *[Symbol.iterator](): Generator<LogRecord, void> {
+    const { directory, record } = this;
+    const file = new RecordFile(basePath(directory, record), 'base', 0);
+    try {
+      const bytes = file.bytes(0, headBytes);
+      const decoded = decodeHead(bytes, 'base');
+      const head = decoded?.first === record + 1 ? decoded : undefined;
+      this.head = head;
+      if (!head) this.fault(headBytes, 'its head is damaged');
+      // What a damaged head says of the salt is not believed where the log has it.
+      file.salt = head?.identity.salt ?? logIdentity(directory)?.salt ?? bytes.subarray(32, 48);
+      let reached = headBytes;
+      // Behind a damaged head the first record there is may be the first one.
+      const lost = (byte: number): void => {
+        if (head || byte > headBytes) this.fault(byte, 'the record there is damaged or missing');
+      };
+      for (const { kind, number, before, end, changes, lostAt } of file.records(headBytes, 0, head?.digest)) {
+        if (lostAt !== undefined) lost(lostAt);
+        if (kind === 'end') return;
+        yield { number, before, changes: changes() };
+        reached = end;
+      }
+      lost(reached);
+    } finally {
+      file.close();
+    }
+  }
+  private fault(byte: number, text: string): void {
+    this.faults.push(`${baseName(this.record)}, byte ${byte}: ${text}`);
+  }
+}

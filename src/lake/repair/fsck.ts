@@ -12,7 +12,7 @@ import { plural } from '../commits/messages.ts';
 import { base62, idBuffer, idBytes, idOfBytes, zeroId } from '../ksuid.ts';
 import type { Id, ObjectFiles, PoolConfig } from '../lake.types.ts';
 import { lockLake } from '../lock.ts';
-import { baseFolder, logBegin, logFolder, type LogRead, restOfLog, segmentName } from '../log/reader.ts';
+import { baseFolder, logBegin, changesOf, logFolder, LogRead, segmentName } from '../log/reader.ts';
 import { probeTables } from '../tables/probe.ts';
 import { hasObjectsAlone, lostFile, objectsAlone, repairedFolder, versionOfLog } from './recovery.ts';
 import { basesOf, leftOf, makeTables, type StrayBase, tablesFolder } from './replay.ts';
@@ -237,8 +237,8 @@ const withRest = (
 ): { readonly own: Tables; readonly fault: readonly string[] } => {
   const place = index.place();
   if (!hasLog || !place) return { own: index, fault: [] };
-  const { faults, changes } = restOfLog(directory, place);
-  return { own: index.with(changes), fault: faults };
+  const rest = new LogRead(directory, place);
+  return { own: index.with(changesOf(rest)), fault: rest.faults };
 };
 
 /** Tables that are at a record which the log does not have: a commit of the log that they should have, if they lack one. */

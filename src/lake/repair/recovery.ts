@@ -27,7 +27,7 @@ import { killPoint } from '../kill-points.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import { newIdentity } from '../log/format.ts';
 import { beginLog, type Log, openLog } from '../log/log.ts';
-import { baseFolder, listSegments, logBegin, logFolder, restOfLog } from '../log/reader.ts';
+import { baseFolder, listSegments, logBegin, changesOf, logFolder, LogRead } from '../log/reader.ts';
 import { probeTables } from '../tables/probe.ts';
 import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
 import { followedKey } from '../tables/table-rows.ts';
@@ -97,12 +97,9 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     options.passedOver?.(`${line}; it is not read (lake fsck -repair moves it away)`);
   const environment = await openSmall(options);
   try {
-    const {
-      faults,
-      place: end,
-      identity,
-      changes: records,
-    } = restOfLog(directory, new Tables({ environment }).place()!);
+    const rest = new LogRead(directory, new Tables({ environment }).place());
+    const records = changesOf(rest);
+    const { faults, place: end, identity } = rest;
     if (faults.length > 0) throw damagedLog(directory, faults);
     // Not before: of a lake that is refused a repair must still know that its tables are complete. Not later: from here
     // on they are written to.

@@ -24,7 +24,7 @@ import { lockLake, syncFolder } from '../lock.ts';
 import { allRows, writeBase } from '../log/base.ts';
 import { newIdentity, noDigest } from '../log/format.ts';
 import { beginLog } from '../log/log.ts';
-import { baseName, basePath, restOfLog } from '../log/reader.ts';
+import { baseName, basePath, changesOf, LogRead } from '../log/reader.ts';
 import {
   finishRepair,
   hasObjectsAlone,
@@ -198,8 +198,9 @@ const wholeTables = async (
   const index = openIndex(folder);
   const place = index.place();
   if (place) {
-    const { faults, changes } = restOfLog(directory, place);
-    if (faults.length === 0) return index.with(changes);
+    const rest = new LogRead(directory, place);
+    const changes = changesOf(rest);
+    if (rest.faults.length === 0) return index.with(changes);
     if (place.number >= log!.last)
       return isComplete ? index : index.with([[lostEnd(decodeCounters(index.get('about', countersKey)), lost)]]);
   }

@@ -17,15 +17,13 @@ import { changesLength } from '../log/changes.ts';
 import { headBytes } from '../log/format.ts';
 import {
   baseName,
+  BaseRead,
   isFile,
   listBases,
   listSegments,
   logBegin,
   logIdentity,
-  type LogRead,
-  type LogRecord,
-  logRecords,
-  readBase,
+  LogRead,
   segmentName,
   segmentPath,
   strangeBase,
@@ -85,14 +83,16 @@ interface MadeTables extends Replayed {
 /** What base and log say, in its order; without a base what the log alone does. */
 function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
   const done = base ?? 0;
-  const read = base === undefined ? undefined : yield* changesOf(readBase(directory, base));
+  const read = base === undefined ? undefined : new BaseRead(directory, base);
+  for (const { changes } of read ?? []) yield changes;
   const before = read?.head?.before;
   const baseFaults = [...(read?.faults ?? [])];
   let isOther = false;
-  const log = yield* changesOf(logRecords(directory), (record) => {
+  const log = new LogRead(directory);
+  for (const record of log) {
     if (record.number === done + 1 && before && !record.before.equals(before)) isOther = true;
-    return record.number > done;
-  });
+    if (record.number > done) yield record.changes;
+  }
   const last = log.place?.number ?? 0;
   if (last === done && before && log.place && !log.place.digest.equals(before)) isOther = true;
   if (isOther) baseFaults.push(`${baseName(done)}: the log's records do not follow it`);
@@ -107,15 +107,6 @@ function* replay(directory: string, base: number | undefined): Generator<readonl
     faults: [...faults, ...log.faults],
     base: { record: done, faults: baseFaults, isAhead: isBehind && read?.head !== undefined },
   };
-}
-function* changesOf<R>(
-  records: Generator<LogRecord, R>,
-  isWanted: (record: LogRecord) => boolean = () => true,
-): Generator<readonly Change[], R> {
-  for (let next = records.next(); ; next = records.next()) {
-    if (next.done) return next.value;
-    if (isWanted(next.value)) yield next.value.changes;
-  }
 }
 
 /** The bases of this lake, oldest first, and those of others. */

@@ -22,7 +22,7 @@ import { killPoint } from '../kill-points.ts';
 import { allRows } from '../log/base.ts';
 import { changesLength } from '../log/changes.ts';
 import type { LogPlace } from '../log/format.ts';
-import { logRecords } from '../log/reader.ts';
+import { LogRead } from '../log/reader.ts';
 import { objectKey } from '../objects/fetched.ts';
 import { objectPath } from '../objects/objects.ts';
 import { rangesOf } from '../objects/ranges.ts';
@@ -310,9 +310,7 @@ class LakeCopy implements LakeStore {
     if (log.place.number === last) return;
     this.held = [];
     let found: LogPlace | undefined;
-    const records = logRecords(directory);
-    for (let next = records.next(); !next.done; next = records.next()) {
-      const { number, place } = next.value;
+    for (const { number, place } of new LogRead(directory)) {
       if (number === last) found = place;
       if (number < last + 1) continue;
       // The first record there is needs no place before it: all is read then.
@@ -430,9 +428,8 @@ class LakeCopy implements LakeStore {
   }
   private readHeld(): void {
     const { directory } = this.lake!;
-    const records = logRecords(directory, this.formedPlace.segment === 0 ? undefined : this.formedPlace);
-    for (let next = records.next(); !next.done; next = records.next()) {
-      const { number, place, changes } = next.value;
+    const log = new LogRead(directory, this.formedPlace.segment === 0 ? undefined : this.formedPlace);
+    for (const { number, place, changes } of log) {
       if (!place || number <= this.formed.last || number > this.newest.number) continue;
       const bytes = changesLength(changes);
       if (this.held.length > 0 && this.heldBytes + bytes > heldBytesMax) return;

@@ -15,17 +15,10 @@ import { LakeError } from '../../errors.ts';
 import type { Bucket } from '../../store/bucket.ts';
 import { syncFolder, writeDurably } from '../lock.ts';
 import type { Id } from '../lake.types.ts';
-import {
-  encodeHead,
-  type FileHead,
-  headBytes,
-  type LogPlace,
-  newIdentity,
-  noDigest,
-  segmentBytesUnit,
-} from '../log/format.ts';
+import { type FileHead, headBytes, type LogPlace, newIdentity, noDigest } from '../log/format.ts';
 import { allRows, writeBase } from '../log/base.ts';
-import { baseFolder, logBegin, logFolder, logRecords, segmentPath } from '../log/reader.ts';
+import { beginLog } from '../log/log.ts';
+import { baseFolder, logBegin, logFolder, LogRead } from '../log/reader.ts';
 import { wereClosed } from '../repair/recovery.ts';
 import { basesOf, RowWriter, tablesFolder } from '../repair/replay.ts';
 import { Environment } from '../tables/environment.ts';
@@ -175,24 +168,17 @@ export const missingSegment = (bucket: Bucket, segment: number, tip: number): La
 
 /** The digest of a record in the folder's log; undefined if it is not there. */
 const digestAt = (directory: string, record: number): string | undefined => {
-  const records = logRecords(directory);
-  for (let next = records.next(); ; next = records.next()) {
-    if (next.done) {
-      const { place } = next.value;
-      return place?.number === record ? place.digest.toString('hex') : undefined;
-    }
-    if (next.value.number === record + 1) return next.value.before.toString('hex');
-    if (next.value.number > record + 1) return undefined;
+  const log = new LogRead(directory);
+  for (const { number, before } of log) {
+    if (number === record + 1) return before.toString('hex');
+    if (number > record + 1) return undefined;
   }
+  return log.place?.number === record ? log.place.digest.toString('hex') : undefined;
 };
 /** The last record of the folder's log. */
 const endOf = (directory: string): { readonly number: number; readonly digest: string } => {
-  const records = logRecords(directory);
-  for (let next = records.next(); ; next = records.next())
-    if (next.done) {
-      const { place } = next.value;
-      return { number: place?.number ?? 0, digest: place?.digest.toString('hex') ?? '' };
-    }
+  const { place } = new LogRead(directory).finish();
+  return { number: place?.number ?? 0, digest: place?.digest.toString('hex') ?? '' };
 };
 
 type Removals = Pick<Opened, 'gone' | 'passed'>;
@@ -306,7 +292,7 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
   const own = logBegin(directory) ? endOf(directory) : undefined;
   const made = madeFolder(directory);
   rmSync(made, { recursive: true, force: true });
-  mkdirSync(options.follows ? made : join(made, 'log'), { recursive: true });
+  mkdirSync(made, { recursive: true });
   const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
   const environment = new Environment(tablesFolder(made), tableNames, false);
   const maker = new FolderMaker(options, environment, own);
@@ -475,13 +461,9 @@ class FolderMaker {
     const identity = { lake: place.lake, salt: newIdentity().salt };
     await this.writer.put([versionRow(this.version), placeRow(place)]);
     await this.writer.end();
-    const bytes = Buffer.alloc(segmentBytesUnit * firstSegmentUnits);
-    encodeHead({ kind: 'segment', number: 1, identity, first: number + 1, before, hasBase: number > 0 }).copy(bytes);
-    writeDurably(segmentPath(made, 1), bytes);
-    syncFolder(made);
+    beginLog(made, { identity, hasBase: number > 0, first: number + 1, before });
   }
 }
-const firstSegmentUnits = 128;
 
 /** What the writer before may have begun to put behind what would be in the fence's place. */
 export const fenceSkips = segmentsAhead - 1;

@@ -6,7 +6,7 @@ import { linkSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Lake } from '../../../src/lake/lake.types.ts';
-import { readLog, segmentPath } from '../../../src/lake/log/reader.ts';
+import { LogRead, segmentPath } from '../../../src/lake/log/reader.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 import { fsck } from '../../../src/lake/repair/fsck.ts';
 import { repair } from '../../../src/lake/repair/repair.ts';
@@ -146,7 +146,7 @@ test('a repair of a copy by hard links changes nothing of the other folder', asy
 test('of the segment that is copied only the records that were read are taken', async () => {
   const directory = await made();
   const copy = await linkedCopy(directory);
-  const { end, segment } = readLog(copy).place!;
+  const { end, segment } = new LogRead(copy).finish().place!;
   const lake = await openTestLake({ directory: copy });
   const bytes = readFileSync(segmentPath(copy, segment));
   expect(bytes.subarray(0, end)).toEqual(readFileSync(segmentPath(directory, segment)).subarray(0, end));

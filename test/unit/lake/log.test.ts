@@ -22,8 +22,8 @@ import {
   listBases,
   listSegments,
   logBegin,
-  readBase,
-  readLog,
+  BaseRead,
+  LogRead,
   segmentPath,
 } from '../../../src/lake/log/reader.ts';
 import { openObjects } from '../../../src/lake/objects/objects.ts';
@@ -60,8 +60,9 @@ const killed = async (directory: string): Promise<string> => {
   cpSync(directory, left, { recursive: true });
   return left;
 };
-const lastSegment = (directory: string): string => segmentPath(directory, readLog(directory).place!.segment);
-const placeOf = (directory: string): LogPlace => readLog(directory).place!;
+const lastSegment = (directory: string): string =>
+  segmentPath(directory, new LogRead(directory).finish().place!.segment);
+const placeOf = (directory: string): LogPlace => new LogRead(directory).finish().place!;
 const flip = (path: string, at: number): void => {
   const bytes = readFileSync(path);
   bytes[at]! ^= 0x10;
@@ -228,7 +229,7 @@ describe('the end of the chain', () => {
         const bytes = Buffer.from(sound);
         bytes[at]! ^= 0x10;
         writeFileSync(path, bytes);
-        const { faults, place } = readLog(directory);
+        const { faults, place } = new LogRead(directory).finish();
         // Of the last record nothing later tells; LMDB does.
         expect(faults.length > 0 || place!.number < number, `segment ${segment}, byte ${at}`).toBe(true);
         for (const fault of faults) expect(fault).toMatch(/^log\/\d{8}, byte \d+: /);
@@ -512,12 +513,11 @@ describe('bases', { timeout: 180_000 }, () => {
       const broken = Buffer.from(bytes);
       broken[at]! ^= 0x10;
       writeFileSync(basePath(sound, record), broken);
-      const read = readBase(sound, record);
-      let next = read.next();
-      while (!next.done) next = read.next();
+      const read = new BaseRead(sound, record);
+      expect([...read].every(({ changes }) => changes.length > 0)).toBe(true);
       // Padding behind a payload is nobody's.
-      if (next.value.faults.length === 0) expect(broken.equals(bytes) || at > 0).toBe(true);
-      else for (const fault of next.value.faults) expect(fault).toMatch(/^base\/\d{16}, byte \d+: /);
+      if (read.faults.length === 0) expect(broken.equals(bytes) || at > 0).toBe(true);
+      else for (const fault of read.faults) expect(fault).toMatch(/^base\/\d{16}, byte \d+: /);
     }
     rmSync(basePath(sound, record));
     const lost = await killed(sound);
@@ -612,7 +612,7 @@ describe("a base that is none of the log's", { timeout: 180_000 }, () => {
     await made(5, 'p', copy);
     const theirs = listBases(copy).at(-1)!;
     const name = `base/${String(theirs).padStart(16, '0')}`;
-    expect(theirs).toBeGreaterThan(readLog(own).place!.number);
+    expect(theirs).toBeGreaterThan(new LogRead(own).finish().place!.number);
     copyFileSync(basePath(copy, theirs), basePath(own, theirs));
     rmSync(tablesFolder(own), { recursive: true });
     const alone = await killed(own);
@@ -714,10 +714,9 @@ test('what a base has after a damaged record is read', { timeout: 180_000 }, asy
   const sound = readFileSync(path);
   const partsOf = (): { readonly parts: readonly number[]; readonly faults: readonly string[] } => {
     const parts: number[] = [];
-    const read = readBase(directory, record);
-    let next = read.next();
-    for (; !next.done; next = read.next()) parts.push(next.value.number);
-    return { parts, faults: next.value.faults };
+    const read = new BaseRead(directory, record);
+    for (const { number } of read) parts.push(number);
+    return { parts, faults: read.faults };
   };
   expect(partsOf()).toEqual({ parts: [1, 2, 3, 4, 5, 6], faults: [] });
   const damages: readonly (readonly [at: number, parts: readonly number[]])[] = [

@@ -20,7 +20,7 @@ import { describe, expect, test } from 'vitest';
 import { Checkpoints } from '../../../src/lake/tables/checkpoints.ts';
 import { fsck, type FsckReport } from '../../../src/lake/repair/fsck.ts';
 import { headBytes, recordAt } from '../../../src/lake/log/format.ts';
-import { basePath, listSegments, logBegin, readLog, segmentPath } from '../../../src/lake/log/reader.ts';
+import { basePath, listSegments, logBegin, LogRead, segmentPath } from '../../../src/lake/log/reader.ts';
 import { moveObject, openObjects } from '../../../src/lake/objects/objects.ts';
 import { lostFile, openTables } from '../../../src/lake/repair/recovery.ts';
 import { tablesFolder } from '../../../src/lake/repair/replay.ts';
@@ -76,13 +76,13 @@ describe('bytes of another course of the same lake', { timeout: 180_000 }, () =>
   test('loaded as rows, at every alignment, are no records: whatever happens to the record that holds them', async () => {
     const trunk = await made();
     const other = await copyOf(trunk);
-    const from = readLog(trunk).place!.end;
+    const from = new LogRead(trunk).finish().place!.end;
     const evil = await openTestLake({ directory: other });
     await newPool(evil, 'evil');
     for (let n = 50; n < 56; n++) await evil.pool('p').load('main', [inlineObject(n)]);
     await evil.deletePool('p');
     await evil.close();
-    const theirs = readFileSync(segmentPath(other, 1)).subarray(from, readLog(other).place!.end);
+    const theirs = readFileSync(segmentPath(other, 1)).subarray(from, new LogRead(other).finish().place!.end);
     const lake = await openTestLake({ directory: trunk });
     for (let shift = 0; shift < 8; shift++)
       await lake

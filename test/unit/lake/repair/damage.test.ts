@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { LakeError } from '../../../../src/errors.ts';
 import { fsck } from '../../../../src/lake/repair/fsck.ts';
 import { base62, idBuffer } from '../../../../src/lake/ksuid.ts';
-import { readLog, segmentPath } from '../../../../src/lake/log/reader.ts';
+import { LogRead, segmentPath } from '../../../../src/lake/log/reader.ts';
 import { openObjects } from '../../../../src/lake/objects/objects.ts';
 import { openIndex, tableNames, Tables } from '../../../../src/lake/tables/tables.ts';
 import { formatVersion } from '../../../../src/lake/tables/versions.ts';
@@ -378,7 +378,7 @@ describe('fsck', () => {
   test('holes and halves behind the end, as a power cut leaves them, are no damage', async () => {
     const { directory } = await closedLake();
     const path = segmentPath(directory, 1);
-    const { end } = readLog(directory).place!;
+    const { end } = new LogRead(directory).finish().place!;
     const bytes = readFileSync(path);
     bytes.fill(0x77, end, end + 30);
     bytes.fill(0x33, end + 512, end + 900);

@@ -6,7 +6,7 @@ import { fsck } from '../../../../src/lake/repair/fsck.ts';
 import { base62 } from '../../../../src/lake/ksuid.ts';
 import type { Lake, ObjectMeta } from '../../../../src/lake/lake.types.ts';
 import { moveObject, openObjects } from '../../../../src/lake/objects/objects.ts';
-import { listSegments, logFolder, readLog, segmentPath } from '../../../../src/lake/log/reader.ts';
+import { listSegments, logFolder, LogRead, segmentPath } from '../../../../src/lake/log/reader.ts';
 import { repair, type RepairReport } from '../../../../src/lake/repair/repair.ts';
 import {
   bound,
@@ -215,7 +215,7 @@ describe('the log', { timeout: 180_000 }, () => {
 
   test('has lost the record by which a pool went: the pool does not come back', async () => {
     const { directory, state } = await makeLake();
-    const { end } = readLog(directory).place!;
+    const { end } = new LogRead(directory).finish().place!;
     change(logFile(directory), (b) => {
       b.fill(0, end - 600);
     });
@@ -230,7 +230,7 @@ describe('the log', { timeout: 180_000 }, () => {
 
   test('has lost the end of its last record: the tables know it, a start is refused, a repair keeps it', async () => {
     const { directory, state } = await makeLake();
-    const { number, at, end } = readLog(directory).place!;
+    const { number, at, end } = new LogRead(directory).finish().place!;
     change(logFile(directory), (b) => {
       b.fill(0, end - 16, end);
     });
