@@ -8,7 +8,7 @@
  */
 import { IdDraws, zeroId } from './ksuid.ts';
 import type { ClockNote, Draws, Id } from './lake.types.ts';
-import { decodeCommit, decodePool, decodeTag, decodeView, timeOfMove } from './tables/rows.ts';
+import { timeOfMove } from './tables/rows.ts';
 import type { Tables } from './tables/tables.ts';
 
 const nsPerMs = 1_000_000n;
@@ -75,8 +75,6 @@ interface LastDrawn {
   readonly ns: bigint;
 }
 
-const idBytes = 20;
-
 /**
  * What a lake drew last, from the rows that tell of it: pools, the newest commit and object of each, views, tags and moves of
  * branches. Rows
@@ -89,34 +87,19 @@ export const lastDrawn = (tables: Tables): LastDrawn => {
     if (other > id) id = other;
     if (otherNs > ns) ns = otherNs;
   };
-  for (const { key, payload } of tables.soundRows('pools')) {
-    const pool = key.toString('hex');
-    if (key.length !== idBytes) continue;
-    see(
-      pool,
-      sound(() => decodePool(pool, payload).tsNs),
-    );
-    for (const table of ['commits', 'objects'] as const) {
-      for (const row of tables.soundRows(table, { prefix: key, reverse: true })) {
-        if (row.key.length !== 2 * idBytes) continue;
-        const own = row.key.toString('hex', idBytes);
-        see(own, table === 'commits' ? sound(() => decodeCommit(own, row.payload).dateNs) : 0n);
-        break;
-      }
+  for (const { key: prefix, row: pool } of tables.soundRows('pools')) {
+    see(pool.id, pool.tsNs);
+    for (const { row } of tables.soundRows('commits', { prefix, reverse: true })) {
+      see(row.id, row.dateNs);
+      break;
+    }
+    for (const { row } of tables.soundRows('objects', { prefix, reverse: true })) {
+      see(row.id);
+      break;
     }
   }
-  for (const { key, payload } of tables.soundRows('views')) {
-    const { version, tsNs } = decodeView(key, payload);
-    see(version, tsNs);
-  }
+  for (const { row } of tables.soundRows('views')) see(row.version, row.tsNs);
   for (const { key } of tables.soundRows('moves')) see(zeroId, timeOfMove(key));
-  for (const { key, payload } of tables.soundRows('tags')) see(zeroId, decodeTag(key, payload).tsNs);
+  for (const { row } of tables.soundRows('tags')) see(zeroId, row.tsNs);
   return { id, ns };
-};
-const sound = (time: () => bigint): bigint => {
-  try {
-    return time();
-  } catch {
-    return 0n;
-  }
 };

@@ -6,7 +6,7 @@ import { base62 } from '../ksuid.ts';
 import type { Id, PoolConfig } from '../lake.types.ts';
 import { objectNames } from '../commits/merge.ts';
 import { decodeObject, pairKey, type StoredCommit } from '../tables/rows.ts';
-import { soundCommit, soundCommits, soundTips, tipObjects } from './sound-rows.ts';
+import { ofPool, soundCommit, soundTips, tipObjects } from './sound-rows.ts';
 import type { Tables } from '../tables/tables.ts';
 
 /**
@@ -22,9 +22,9 @@ export interface Damage {
 
 /** What the damages mean, a line for each branch and tag that is hurt and for the commits concerned, pool by pool. */
 export const affected = (tables: Tables, damages: readonly Damage[]): readonly string[] =>
-  damages.flatMap((damage) => ofPool(tables, damage));
+  damages.flatMap((damage) => linesOf(tables, damage));
 
-const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): readonly string[] => {
+const linesOf = (tables: Tables, { pool, objects, commits, branches }: Damage): readonly string[] => {
   const lines: string[] = [];
   const seen = new Map<Id, StoredCommit | undefined>();
   const read = (id: Id): StoredCommit | undefined => {
@@ -52,7 +52,7 @@ const ofPool = (tables: Tables, { pool, objects, commits, branches }: Damage): r
     );
   }
   const adders: Id[] = [];
-  for (const { commit } of soundCommits(tables, pool.id)) {
+  for (const { row: commit } of ofPool(tables, 'commits', pool.id)) {
     if (commit.adds.some((id) => objects.has(id))) adders.push(commit.id);
   }
   if (adders.length > 0) lines.push(`pool "${pool.name}": data objects of commits ${objectNames(adders)}`);

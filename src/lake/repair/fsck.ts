@@ -16,18 +16,16 @@ import { baseFolder, logBegin, changesOf, logFolder, LogRead, segmentName } from
 import { probeTables } from '../tables/probe.ts';
 import { hasObjectsAlone, lostFile, objectsAlone, repairedFolder, versionOfLog } from './recovery.ts';
 import { basesOf, leftOf, makeTables, type StrayBase, tablesFolder } from './replay.ts';
-import { decodeMove, decodeName, idOfPair, nameKey, pairKey } from '../tables/rows.ts';
+import { idOfPair, nameKey, pairKey } from '../tables/rows.ts';
 import {
   faultOfObject,
   faultsOfCommit,
   idsOnDisk,
   type ObjectChecks,
+  ofPool,
   soundCommit,
-  soundCommits,
-  soundObjects,
   soundPools,
   soundTips,
-  soundViews,
   tipObjects,
 } from './sound-rows.ts';
 import { isLogged } from '../tables/table-rows.ts';
@@ -348,8 +346,8 @@ class Walk {
 
   private checkNames(pools: readonly PoolConfig[]): void {
     const byId = new Map(pools.map((pool) => [pool.id, pool]));
-    for (const row of this.tables.soundRows('names')) {
-      const { name, pool } = decodeName(row.key, row.payload);
+    for (const { row } of this.tables.soundRows('names')) {
+      const { name, pool } = row;
       if (byId.get(pool)?.name !== name)
         this.faults.add(`name "${name}" points at pool ${base62(pool)}, which is not called so`);
     }
@@ -362,8 +360,8 @@ class Walk {
   /** A name is either a pool's or a view's, and of all versions of a view. */
   private checkViewNames(pools: readonly PoolConfig[]): void {
     const taken = new Map<string, Id | undefined>(pools.map(({ name }) => [name, undefined]));
-    for (const { view } of soundViews(this.tables)) {
-      const { id, name } = view;
+    for (const { row } of this.tables.soundRows('views')) {
+      const { id, name } = row;
       if (taken.has(name) && taken.get(name) !== id)
         this.faults.add(
           `view ${base62(id)} "${name}" has the name of ${taken.get(name) === undefined ? 'a pool' : 'another view'}`,
@@ -389,8 +387,8 @@ class Walk {
       damage.commits.add(commit);
       this.faults.add(`${what}: its commit ${base62(commit)} is missing`);
     }
-    for (const { key, payload } of this.tables.soundRows('moves', { prefix })) {
-      const { name, from } = decodeMove(key, payload);
+    for (const { row } of ofPool(this.tables, 'moves', pool.id)) {
+      const { name, from } = row;
       if (from !== zeroId && !this.tables.has('commits', pairKey(pool.id, from)))
         this.faults.add(`pool "${pool.name}", branch "${name}": commit ${base62(from)}, where it was, is missing`);
     }
@@ -399,7 +397,7 @@ class Walk {
 
   private checkCommits(pool: PoolConfig, damage: Damage): void {
     const sound = new Set<Id>();
-    for (const { commit } of soundCommits(this.tables, pool.id)) {
+    for (const { row: commit } of ofPool(this.tables, 'commits', pool.id)) {
       this.commits++;
       sound.add(commit.id);
       for (const { text, commit: parent, object } of faultsOfCommit(this.tables, pool.id, commit)) {
@@ -422,7 +420,7 @@ class Walk {
   /** All parts of one are written in one transaction. */
   private checkCheckpoints(pool: PoolConfig): void {
     const parts = new Map<Id, { readonly wanted: number; found: number }>();
-    for (const { key, payload } of this.tables.soundRows('checkpoints', { prefix: idBuffer(pool.id) })) {
+    for (const { key, payload } of ofPool(this.tables, 'checkpoints', pool.id)) {
       const commit = key.toString('hex', 20, 40);
       const part = key.readUInt32BE(40);
       if (part === 0) parts.set(commit, { wanted: payload.readUInt32LE(0), found: 1 });
@@ -442,7 +440,7 @@ class Walk {
       onDisk,
       options: { checkObject },
     } = this;
-    for (const { key, entry } of soundObjects(this.tables, pool.id)) {
+    for (const { key, row: entry } of ofPool(this.tables, 'objects', pool.id)) {
       this.objects++;
       sound.add(entry.id);
       const fault = this.tables.has('vacuumed', key)

@@ -16,11 +16,9 @@ import {
   faultOfObject,
   idsOnDisk,
   type ObjectChecks,
-  soundBranches,
+  ofPool,
   soundCommit,
-  soundObjects,
   soundPools,
-  soundTags,
   tipObjects,
 } from './sound-rows.ts';
 import type { Change, Tables } from '../tables/tables.ts';
@@ -43,7 +41,7 @@ const lostObjects = async (
   lost: string[],
 ): Promise<ReadonlyMap<Id, ObjectEntry>> => {
   const gone = new Map<Id, ObjectEntry>();
-  for (const { key, entry } of soundObjects(tables, pool.id)) {
+  for (const { key, row: entry } of ofPool(tables, 'objects', pool.id)) {
     // One that was vacuumed is no trouble to a tip, unless it was set back to a commit that held it.
     const isVacuumed = tables.has('vacuumed', key);
     const fault = isVacuumed ? undefined : await faultOfObject(tables, entry, checks);
@@ -64,7 +62,7 @@ const takeOut = async (
   const draws = new LakeDraws();
   const read = (id: Id) => soundCommit(tables, pool.id, id);
   draws.goOnFrom(lastDrawn(tables));
-  for (const { key, branch } of soundBranches(tables, pool.id)) {
+  for (const { key, row: branch } of ofPool(tables, 'branches', pool.id)) {
     const held = [...tipObjects(read, branch.commit).objects].filter((id) => gone.has(id));
     if (held.length === 0) continue;
     const id = draws.newId();
@@ -93,7 +91,7 @@ const takeOut = async (
       `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${plural(held.length, 'lost data object')} with ${plural(rows, 'row')}`,
     );
   }
-  for (const { key, tag } of soundTags(tables, pool.id)) {
+  for (const { key, row: tag } of ofPool(tables, 'tags', pool.id)) {
     const held = [...tipObjects(read, tag.commit).objects].filter((id) => gone.has(id));
     if (held.length === 0) continue;
     changes.push({ table: 'tags', key });

@@ -2,6 +2,7 @@
  * Tables that are made of a damaged log: what it has in its order, then what rows of the old tables can still be read;
  * of that, what is whole. A branch whose newest commits are lost is set back.
  */
+import { messageOf } from '../../errors.ts';
 import { Environment } from '../tables/environment.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
@@ -13,32 +14,20 @@ import {
   type Counters,
   countersKey,
   decodeBranch,
-  decodeCommit,
   decodeCounters,
-  decodeMove,
-  decodePool,
-  decodeTag,
-  decodeView,
+  decodeRow,
   encodeBranch,
   encodeCounters,
   encodeName,
   encodePool,
   encodeTag,
   encodeView,
-  faultOfRow,
   idOfEventKey,
   nameKey,
+  type RowOf,
   type StoredCommit,
 } from '../tables/rows.ts';
-import {
-  faultsOfCommit,
-  soundBranches,
-  soundCommit,
-  soundObjects,
-  soundPools,
-  soundTags,
-  soundViews,
-} from './sound-rows.ts';
+import { faultsOfCommit, ofPool, soundCommit, soundPools } from './sound-rows.ts';
 import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
 import { versionOf, versionRow } from '../tables/versions.ts';
 
@@ -58,6 +47,8 @@ const salvagedTables: readonly TableName[] = [
 ];
 /** Their keys do not begin with a pool; bodies of no object go again in the end. */
 const unpooled: ReadonlySet<TableName> = new Set(['bodies', 'retries', 'views']);
+/** Rows that may be in old tables and not in the log since they were deleted. */
+const deletable: ReadonlySet<TableName> = new Set(['pools', 'branches', 'tags', 'views']);
 /** What follows from other rows, and is made again where it is missing. */
 const derived: ReadonlySet<TableName> = new Set<TableName>(['names', 'files', 'checkpoints', 'packs', 'lineage']);
 /** New events begin so much later: numbers that were given and lost are not given again. */
@@ -69,9 +60,8 @@ export const lostEnd = ({ event, sequence }: Counters, lost: string[]): Change =
   return { table: 'about', key: countersKey, payload: encodeCounters({ event: event + eventGap, sequence }) };
 };
 
-/** The rows of one pool begin with its id; the second id is that of a commit or an object. */
+/** The rows of one pool begin with its id. */
 const poolOf = (key: Uint8Array): Id => idOfBytes(key.subarray(0, 20));
-const ownOf = (key: Uint8Array): Id => idOfBytes(key.subarray(20));
 
 /** What is left of the old tables: their folder, if there are any, and whether all of their rows can be read. */
 interface OldTables {
@@ -114,29 +104,30 @@ class Course {
 
   /** Answers with those that are to be kept: earlier builds wrote some rows by a wrong clock. */
   follow(changes: readonly Change[]): readonly Change[] {
-    return changes.filter(({ table, key, payload }) => {
-      if (derived.has(table)) return false;
-      const fault = payload && faultOfRow(table, key, payload);
-      if (fault !== undefined) this.lost.push(fault);
-      else if (payload) this.see(table, Buffer.from(key), Buffer.from(payload));
-      return fault === undefined;
+    return changes.filter((change) => {
+      if (derived.has(change.table)) return false;
+      try {
+        if (change.payload) this.see(change.table, Buffer.from(change.key), Buffer.from(change.payload));
+        return true;
+      } catch (fault) {
+        this.lost.push(messageOf(fault));
+        return false;
+      }
     });
   }
   private see(table: TableName, key: Buffer, payload: Buffer): void {
-    if (table === 'pools') this.later(decodePool(idOfBytes(key), payload).tsNs);
-    else if (table === 'branches') this.seeBranch(key, decodeBranch(key, payload));
+    const row = decodeRow(table, key, payload);
+    const madeNs = timeOf(row);
+    if (madeNs > this.lastNs) this.lastNs = madeNs;
+    if (table === 'branches') this.seeBranch(key, row as BranchRecord);
     else if (table === 'events') this.seeEvent(idOfEventKey(key));
-    else if (table === 'views') this.later(decodeView(key, payload).tsNs);
-    else if (table === 'tags') this.later(decodeTag(key, payload).tsNs);
-    else if (table === 'commits') this.later(decodeCommit(ownOf(key), payload).dateNs);
     else if (table === 'about' && countersKey.equals(key)) this.raise(decodeCounters(payload));
   }
-  seeBranch(key: Buffer, { commit, tsNs }: BranchRecord): void {
+  seeBranch(key: Buffer, { commit }: BranchRecord): void {
     const name = idOfBytes(key);
     const tips = this.tips.get(name) ?? [];
     if (tips.at(-1) !== commit) tips.push(commit);
     this.tips.set(name, tips);
-    this.later(tsNs);
   }
   /** Events come in their order. */
   private seeEvent(event: number): void {
@@ -147,9 +138,6 @@ class Course {
       );
     if (last === undefined || event > last) this.lastEvent = event;
   }
-  private later(ns: bigint): void {
-    if (ns > this.lastNs) this.lastNs = ns;
-  }
   raise({ event, sequence }: Counters): void {
     this.counters = {
       event: Math.max(event, this.counters.event),
@@ -157,14 +145,20 @@ class Course {
     };
   }
 }
+/** When what a row says was made; 0: it does not say. */
+const timeOf = (row: RowOf<TableName>): bigint => {
+  if (typeof row !== 'object') return 0n;
+  return 'tsNs' in row ? row.tsNs : 'dateNs' in row ? row.dateNs : 0n;
+};
 
+/** Each step gives changes by what the steps before have left. */
 class Rebuilder {
   private readonly tables: Tables;
   private readonly writer: RowWriter;
   private readonly course: Course;
   private readonly lost: string[];
+  /** Commits whose history is whole: all down to the first ones are there, and the rows of all objects they name. */
   private readonly complete = new Set<string>();
-  private readonly incomplete = new Set<string>();
 
   constructor(environment: Environment, course: Course, lost: string[]) {
     this.tables = new Tables({ environment });
@@ -174,21 +168,22 @@ class Rebuilder {
   }
 
   async finish(old: string | undefined): Promise<void> {
-    const later = old === undefined ? [] : await this.takeOld(old);
-    await this.dropStrangers();
-    await this.dropIncomplete();
-    await this.dropRetries();
-    for (const { key, branch } of later)
+    const elsewhere = old === undefined ? [] : await this.takeOld(old);
+    await this.write(this.strangers());
+    await this.write(this.incomplete());
+    await this.write(this.retries());
+    for (const { key, branch } of elsewhere)
       if (this.tables.has('branches', key) && this.isAncestor(poolOf(key), this.tipOf(key), branch.commit))
         this.course.seeBranch(key, branch);
-    await this.setNames();
-    for (const pool of soundPools(this.tables)) {
-      await this.setBranches(pool);
-      await this.setTags(pool);
-      await this.setMoves(pool);
-    }
-    await this.setFiles();
-    await this.writer.put([lostEnd(this.course.counters, this.lost), this.versionRow()]);
+    await this.write(this.names());
+    const pools = soundPools(this.tables);
+    await this.write(pools.flatMap((pool) => [...this.branches(pool)]));
+    await this.write(pools.flatMap((pool) => [...this.tags(pool), ...this.moves(pool)]));
+    await this.write(this.files());
+    await this.write([lostEnd(this.course.counters, this.lost), this.versionRow()]);
+  }
+  private async write(changes: Iterable<Change>): Promise<void> {
+    await this.writer.put([...changes]);
     await this.writer.end();
   }
 
@@ -203,21 +198,16 @@ class Rebuilder {
         if (key.equals(countersKey)) course.raise(decodeCounters(payload));
         continue;
       }
-      const isThere = tables.has(table, key);
-      if (table === 'pools') {
-        // What was made after all that the log has; another one was deleted.
-        if (isThere || decodePool(idOfBytes(key), payload).tsNs <= lastNs) continue;
-        pools.add(idOfBytes(key));
-      } else if (table === 'branches') {
-        const branch = decodeBranch(key, payload);
-        if (isThere && this.tipOf(key) !== branch.commit) elsewhere.push({ key, branch });
-        if (isThere || branch.tsNs <= lastNs) continue;
-        course.seeBranch(key, branch);
-      } else if (table === 'views') {
-        if (isThere || decodeView(key, payload).tsNs <= lastNs) continue;
-      } else if (table === 'tags') {
-        if (isThere || decodeTag(key, payload).tsNs <= lastNs) continue;
-      } else if (isThere || !(unpooled.has(table) || pools.has(poolOf(key)))) continue;
+      const branch = table === 'branches' ? decodeBranch(key, payload) : undefined;
+      if (tables.has(table, key)) {
+        if (branch && this.tipOf(key) !== branch.commit) elsewhere.push({ key, branch });
+        continue;
+      }
+      // What was made after all that the log has; another one was deleted.
+      if (deletable.has(table) && timeOf(decodeRow(table, key, payload)) <= lastNs) continue;
+      if (table === 'pools') pools.add(idOfBytes(key));
+      else if (!unpooled.has(table) && !pools.has(poolOf(key))) continue;
+      if (branch) course.seeBranch(key, branch);
       await writer.put([{ table, key, payload }]);
     }
     await writer.end();
@@ -228,45 +218,36 @@ class Rebuilder {
   }
 
   /** Rows of pools that are gone. */
-  private async dropStrangers(): Promise<void> {
+  private *strangers(): Generator<Change> {
     const pools = new Set(soundPools(this.tables).map(({ id }) => id));
     for (const table of ['commits', 'objects', 'vacuumed', 'branches', 'tags', 'moves', 'iceberg'] as const)
-      await this.drop(
-        table,
-        this.tables.keys(table).filter((key) => !pools.has(poolOf(key))),
-      );
-  }
-  private async drop(table: TableName, keys: readonly Buffer[]): Promise<void> {
-    await this.writer.put(keys.map((key) => ({ table, key })));
-    await this.writer.end();
+      for (const key of this.tables.keys(table)) if (!pools.has(poolOf(key))) yield { table, key };
   }
 
-  /** Commits that hang in the air, until none does: a merge goes with its second parent. */
-  private async dropIncomplete(): Promise<void> {
-    const names = new Map(soundPools(this.tables).map(({ id, name }) => [id, name]));
-    for (;;) {
-      const keys = this.tables.keys('commits').filter((key) => !this.isComplete(poolOf(key), ownOf(key)));
-      if (keys.length === 0) return;
-      for (const key of keys)
-        this.lost.push(`pool "${names.get(poolOf(key))!}", commit ${base62(ownOf(key))}: its history is not whole`);
-      await this.drop('commits', keys);
-      this.complete.clear();
-      this.incomplete.clear();
+  /** Commits that hang in the air; a merge goes with its second parent. Parents come first, as they are lower. */
+  private *incomplete(): Generator<Change> {
+    const { tables, complete } = this;
+    const names = new Map(soundPools(tables).map(({ id, name }) => [id, name]));
+    const commits = Array.from(tables.soundRows('commits'), ({ key, row: { id, height, parent, secondParent } }) => ({
+      key,
+      id,
+      height,
+      parents: [parent, secondParent ?? zeroId],
+    }));
+    for (const { key, id, parents } of commits.sort((a, b) => a.height - b.height)) {
+      const pool = poolOf(key);
+      const isWhole =
+        parents.every((parent) => this.isComplete(pool, parent)) &&
+        faultsOfCommit(tables, pool, this.commit(pool, id)!).next().done === true;
+      if (isWhole) complete.add(pool + id);
+      else {
+        this.lost.push(`pool "${names.get(pool)!}", commit ${base62(id)}: its history is not whole`);
+        yield { table: 'commits', key };
+      }
     }
   }
-  /** All commits down to the first one are there, and the rows of all objects that they name. */
   private isComplete(pool: Id, tip: Id): boolean {
-    const chain: Id[] = [];
-    let isWhole = true;
-    for (let at = tip; at !== zeroId && !this.complete.has(pool + at); ) {
-      chain.push(at);
-      const commit = this.incomplete.has(pool + at) ? undefined : this.commit(pool, at);
-      isWhole = commit !== undefined && faultsOfCommit(this.tables, pool, commit).next().done === true;
-      if (!commit || !isWhole) break;
-      at = commit.parent;
-    }
-    for (const id of chain) (isWhole ? this.complete : this.incomplete).add(pool + id);
-    return isWhole;
+    return tip === zeroId || this.complete.has(pool + tip);
   }
   private commit(pool: Id, id: Id): StoredCommit | undefined {
     return soundCommit(this.tables, pool, id);
@@ -279,46 +260,39 @@ class Rebuilder {
   }
 
   /** A request is not done whose commit is lost: sent again under its key it is done again. */
-  private async dropRetries(): Promise<void> {
+  private *retries(): Generator<Change> {
     const commits = new Set(this.tables.keys('commits').map((key) => key.toString('hex', 20)));
-    const gone = this.tables
-      .rows('retries', { prefix: Buffer.from('k') })
-      .map(({ key, payload }) => ({ key, commit: payload.toString('hex', payload.length - 20) }))
-      .filter(({ commit }) => commit !== zeroId && !commits.has(commit));
-    await this.drop(
-      'retries',
-      gone.map(({ key }) => key),
-    );
+    for (const { key, payload } of this.tables.rows('retries', { prefix: Buffer.from('k') })) {
+      const commit = payload.toString('hex', payload.length - 20);
+      if (commit !== zeroId && !commits.has(commit)) yield { table: 'retries', key };
+    }
   }
 
   /** Two pools, or a pool and a view, may have one name where a new name of one is lost. */
-  private async setNames(): Promise<void> {
+  private *names(): Generator<Change> {
     const names = new Set<string>();
     for (const pool of soundPools(this.tables)) {
       const name = names.has(pool.name) ? `${pool.name} (${base62(pool.id)})` : pool.name;
       names.add(name);
-      await this.writer.put([
-        { table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) },
-        { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) },
-      ]);
+      yield { table: 'pools', key: idBuffer(pool.id), payload: encodePool({ ...pool, name }) };
+      yield { table: 'names', key: nameKey(name), payload: encodeName(name, pool.id) };
     }
     const views = new Map<string, string>();
-    const versions = soundViews(this.tables);
+    const versions = [...this.tables.soundRows('views')];
     // The newest version comes last. Earlier ones may lack the name that it brought.
-    const newest = new Map(versions.map(({ view: { id, name } }) => [id, name]));
-    for (const { key, view } of versions) {
+    const newest = new Map(versions.map(({ row: { id, name } }) => [id, name]));
+    for (const { key, row: view } of versions) {
       const { id } = view;
       const own = newest.get(id)!;
       const isFree = !names.has(own) && (views.get(own) ?? id) === id;
       if (isFree) views.set(own, id);
       const name = isFree ? own : `${own} (${base62(id)})`;
-      if (name !== view.name) await this.writer.put([{ table: 'views', key, payload: encodeView({ ...view, name }) }]);
+      if (name !== view.name) yield { table: 'views', key, payload: encodeView({ ...view, name }) };
     }
-    await this.writer.end();
   }
-  private async setBranches(pool: PoolConfig): Promise<void> {
-    const own = soundBranches(this.tables, pool.id);
-    for (const { key, branch } of own) {
+  private *branches(pool: PoolConfig): Generator<Change> {
+    const own = [...ofPool(this.tables, 'branches', pool.id)];
+    for (const { key, row: branch } of own) {
       const tips = [...this.course.tips.get(idOfBytes(key))!].reverse();
       const tip = tips.find((id) => this.isComplete(pool.id, id)) ?? zeroId;
       if (tip !== tips[0]) {
@@ -327,44 +301,49 @@ class Rebuilder {
           `pool "${pool.name}", branch "${branch.name}": set back to commit ${base62(tip)}, lost with what they did: ${gone.slice(0, 20).join(', ')}${gone.length > 20 ? ` and ${gone.length - 20} more` : ''}`,
         );
       }
-      await this.writer.put([{ table: 'branches', key, payload: encodeBranch({ ...branch, commit: tip }) }]);
+      yield { table: 'branches', key, payload: encodeBranch({ ...branch, commit: tip }) };
     }
     if (own.length > 0) return;
     this.lost.push(`pool "${pool.name}": its branches are lost; it has an empty main`);
-    await this.writer.put([
-      {
-        table: 'branches',
-        key: branchKey(pool.id, 'main'),
-        payload: encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId }),
-      },
-    ]);
+    const main = encodeBranch({ tsNs: pool.tsNs, name: 'main', commit: zeroId });
+    yield { table: 'branches', key: branchKey(pool.id, 'main'), payload: main };
   }
   /** A tag never moves: one whose commit is lost goes, and one that has a branch's name gets its own. */
-  private async setTags(pool: PoolConfig): Promise<void> {
-    await this.writer.end();
-    const branches = new Set(soundBranches(this.tables, pool.id).map(({ branch }) => branch.name));
-    for (const { key, tag } of soundTags(this.tables, pool.id)) {
+  private *tags(pool: PoolConfig): Generator<Change> {
+    const branches = new Set(Array.from(ofPool(this.tables, 'branches', pool.id), ({ row }) => row.name));
+    for (const { key, row: tag } of ofPool(this.tables, 'tags', pool.id)) {
       const what = `pool "${pool.name}", tag "${tag.name}"`;
       const isWhole = this.isComplete(pool.id, tag.commit);
       if (isWhole && !branches.has(tag.name)) continue;
-      await this.writer.put([{ table: 'tags', key }]);
+      yield { table: 'tags', key };
       if (!isWhole) {
         this.lost.push(`${what}: it is gone, as its commit ${base62(tag.commit)} is lost`);
         continue;
       }
       const name = `${tag.name} (${base62(tag.commit)})`;
       this.lost.push(`${what}: a branch has its name, it is called "${name}" now`);
-      await this.writer.put([{ table: 'tags', key: branchKey(pool.id, name), payload: encodeTag({ ...tag, name }) }]);
+      yield { table: 'tags', key: branchKey(pool.id, name), payload: encodeTag({ ...tag, name }) };
     }
   }
   /** Where a branch was is lost with its commit. */
-  private async setMoves(pool: PoolConfig): Promise<void> {
-    for (const { key, payload } of this.tables.soundRows('moves', { prefix: idBuffer(pool.id) })) {
-      const { name, from } = decodeMove(key, payload);
+  private *moves(pool: PoolConfig): Generator<Change> {
+    for (const { key, row } of ofPool(this.tables, 'moves', pool.id)) {
+      const { name, from } = row;
       if (this.isComplete(pool.id, from)) continue;
       this.lost.push(`pool "${pool.name}", branch "${name}": where it was before is lost with commit ${base62(from)}`);
-      await this.writer.put([{ table: 'moves', key }]);
+      yield { table: 'moves', key };
     }
+  }
+  /** The files of objects that are in one, and no bodies but those of the others. */
+  private *files(): Generator<Change> {
+    const inTables = new Set<Id>();
+    for (const { key, row: entry } of this.tables.soundRows('objects')) {
+      this.course.raise({ event: 0, sequence: entry.sequence });
+      if (this.tables.has('vacuumed', key)) continue;
+      if (entry.inTable) inTables.add(entry.id);
+      else yield { table: 'files', key: idBuffer(entry.id), payload: key.subarray(0, 20) };
+    }
+    for (const key of this.tables.keys('bodies')) if (!inTables.has(idOfBytes(key))) yield { table: 'bodies', key };
   }
   /** Of rows that the log lacked too. */
   private versionRow(): Change {
@@ -374,20 +353,5 @@ class Rebuilder {
       ...[...this.tables.soundRows('pools')].map((row) => ({ table: 'pools' as const, ...row })),
     ]);
     return versionRow(Math.max(version, this.tables.version()));
-  }
-  private async setFiles(): Promise<void> {
-    const inTables = new Set<Id>();
-    const files: Change[] = [];
-    for (const { key, entry } of soundObjects(this.tables)) {
-      this.course.raise({ event: 0, sequence: entry.sequence });
-      if (this.tables.has('vacuumed', key)) continue;
-      if (entry.inTable) inTables.add(entry.id);
-      else files.push({ table: 'files', key: idBuffer(entry.id), payload: key.subarray(0, 20) });
-    }
-    await this.writer.put(files);
-    await this.drop(
-      'bodies',
-      this.tables.keys('bodies').filter((key) => !inTables.has(idOfBytes(key))),
-    );
   }
 }

@@ -4,64 +4,32 @@
  */
 import { LakeError, messageOf } from '../../errors.ts';
 import { firstParents } from '../commits/history.ts';
-import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
-import type { BranchRecord, Id, ObjectFiles, ObjectMeta, PoolConfig, TagRecord, ViewVersion } from '../lake.types.ts';
+import { base62, idBuffer, zeroId } from '../ksuid.ts';
+import type { Id, ObjectFiles, ObjectMeta, PoolConfig } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
-import {
-  decodeBranch,
-  decodeCommit,
-  decodeObject,
-  decodePool,
-  decodeTag,
-  decodeView,
-  idOfPair,
-  pairKey,
-  type StoredCommit,
-} from '../tables/rows.ts';
+import { decodeCommit, pairKey, type StoredCommit } from '../tables/rows.ts';
 import { objectMeta } from '../commits/snapshot.ts';
-import type { KeyValue, TableName, Tables } from '../tables/tables.ts';
+import type { SoundRow, TableName, Tables } from '../tables/tables.ts';
 
 /** The pools whose rows are sound. */
 export const soundPools = (tables: Tables): readonly PoolConfig[] =>
-  [...tables.soundRows('pools')].map(({ key, payload }) => decodePool(idOfBytes(key), payload));
-/** All versions of the views whose rows are sound, those of one view in their order, with the keys of their rows. */
-export const soundViews = (tables: Tables): readonly { readonly key: Buffer; readonly view: ViewVersion }[] =>
-  [...tables.soundRows('views')].map(({ key, payload }) => ({ key, view: decodeView(key, payload) }));
-/** The branches of a pool, or of all. */
-export const soundBranches = (
-  tables: Tables,
-  pool?: Id,
-): readonly { readonly key: Buffer; readonly branch: BranchRecord }[] =>
-  [...rowsOf(tables, 'branches', pool)].map(({ key, payload }) => ({ key, branch: decodeBranch(key, payload) }));
-/** The tags of a pool. */
-export const soundTags = (tables: Tables, pool: Id): readonly { readonly key: Buffer; readonly tag: TagRecord }[] =>
-  [...rowsOf(tables, 'tags', pool)].map(({ key, payload }) => ({ key, tag: decodeTag(key, payload) }));
+  Array.from(tables.soundRows('pools'), ({ row }) => row);
+/** The sound rows of a pool in a table. */
+export const ofPool = <T extends TableName>(tables: Tables, table: T, pool: Id): IterableIterator<SoundRow<T>> =>
+  tables.soundRows(table, { prefix: idBuffer(pool) });
 /** Branches and tags of a pool, with the commits that they are at. */
 export const soundTips = (
   tables: Tables,
   pool: Id,
-): readonly { readonly kind: 'branch' | 'tag'; readonly name: string; readonly commit: Id }[] => [
-  ...soundBranches(tables, pool).map(({ branch: { name, commit } }) => ({ kind: 'branch' as const, name, commit })),
-  ...soundTags(tables, pool).map(({ tag: { name, commit } }) => ({ kind: 'tag' as const, name, commit })),
-];
-/** The commits of a pool, or of all, with the keys of their rows. */
-export function* soundCommits(
-  tables: Tables,
-  pool?: Id,
-): IterableIterator<{ readonly key: Buffer; readonly commit: StoredCommit }> {
-  for (const { key, payload } of rowsOf(tables, 'commits', pool))
-    yield { key, commit: decodeCommit(idOfPair('commits', key), payload) };
-}
-/** The data objects of a pool, or of all, with the keys of their rows. */
-export function* soundObjects(
-  tables: Tables,
-  pool?: Id,
-): IterableIterator<{ readonly key: Buffer; readonly entry: ObjectEntry }> {
-  for (const { key, payload } of rowsOf(tables, 'objects', pool))
-    yield { key, entry: decodeObject(idOfPair('objects', key), payload) };
-}
-const rowsOf = (tables: Tables, table: TableName, pool: Id | undefined): IterableIterator<KeyValue> =>
-  tables.soundRows(table, pool === undefined ? {} : { prefix: idBuffer(pool) });
+): readonly { readonly kind: 'branch' | 'tag'; readonly name: string; readonly commit: Id }[] =>
+  (
+    [
+      ['branch', 'branches'],
+      ['tag', 'tags'],
+    ] as const
+  ).flatMap(([kind, table]) =>
+    Array.from(ofPool(tables, table, pool), ({ row: { name, commit } }) => ({ kind, name, commit })),
+  );
 
 /** A commit whose row is sound. */
 export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {

@@ -8,21 +8,18 @@ import assert from 'node:assert';
 import { createHash } from 'node:crypto';
 import { LakeError, messageOf } from '../../errors.ts';
 import { idBuffer, idOfBytes, isId } from '../ksuid.ts';
-import type { Protection } from '../../../machines/pool.events.ts';
 import type {
   BranchRecord,
   CommitRecord,
-  IcebergMode,
-  Identity,
   Id,
   KeyBound,
   LakeEvent,
   PoolConfig,
-  SortOrder,
   TagRecord,
   ViewVersion,
 } from '../lake.types.ts';
 import type { ObjectEntry } from '../objects/list.ts';
+import { id, ids, jsonRow, optional, plain, time } from './json-rows.ts';
 import { rowFault, type TableName } from './table-rows.ts';
 
 /** 20 bytes that stand for a name of any length. */
@@ -37,6 +34,7 @@ export const pairKey = (pool: Id, id: Id): Buffer => {
   assert(key.length === pairBytes && id.length === pairBytes, `${pool} or ${id} is no id`);
   return key;
 };
+const idBytes = 20;
 const pairBytes = 40;
 /** The id in such a key. @throws table-corrupt when it is not one */
 export const idOfPair = (table: TableName, key: Uint8Array): Id => {
@@ -75,84 +73,58 @@ const decoded = <T>(table: TableName, key: RowKey, decode: () => T): T => {
     throw rowFault(table, typeof key === 'string' ? key : Buffer.from(key).toString('hex'), messageOf(fault), fault);
   }
 };
-const checkIds = (ids: readonly (Id | undefined)[]): void => {
-  for (const id of ids) if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
-};
 const checkOwn = (found: Id, id: Id): void => {
   if (found !== id) throw new Error(`the row is of id ${found}`);
 };
 
-interface PoolRow {
-  ts: string;
-  name: string;
-  id: Id;
-  order: SortOrder;
-  keys: string[][];
-  seekStride: number;
-  threshold: number;
-  iceberg?: IcebergMode;
-  icebergMapping?: 'variant';
-  identity?: Identity;
-}
-/**
- * Rows of the tables `pools`, `names`, `branches`, `commits` and `events`: JSON, with times as texts of nanoseconds.
- */
-export const encodePool = (pool: PoolConfig): Buffer =>
-  json({
-    ts: String(pool.tsNs),
-    name: pool.name,
-    id: pool.id,
-    order: pool.layout.order,
-    keys: pool.layout.keys,
-    seekStride: pool.seekStride,
-    threshold: pool.threshold,
-    iceberg: pool.iceberg,
-    icebergMapping: pool.icebergMapping,
-    identity: pool.identity,
-  });
+const poolRow = jsonRow<Omit<PoolConfig, 'layout'> & PoolConfig['layout']>({
+  tsNs: time('ts'),
+  name: plain('name'),
+  id: id('id'),
+  order: plain('order'),
+  keys: plain('keys'),
+  seekStride: plain('seekStride'),
+  threshold: plain('threshold'),
+  iceberg: optional(plain('iceberg')),
+  icebergMapping: optional(plain('icebergMapping')),
+  identity: optional(plain('identity')),
+});
+/** A row of `pools`. */
+export const encodePool = ({ layout, ...pool }: PoolConfig): Buffer => poolRow.encode({ ...pool, ...layout });
 /** The pool of a row of `pools`. @throws table-corrupt */
 export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
   decoded('pools', id, () => {
-    const row = parse<PoolRow>(payload);
-    checkIds([row.id]);
-    checkOwn(row.id, id);
-    return {
-      tsNs: BigInt(row.ts),
-      name: row.name,
-      id: row.id,
-      layout: { order: row.order, keys: row.keys },
-      seekStride: row.seekStride,
-      threshold: row.threshold,
-      ...(row.iceberg && { iceberg: row.iceberg }),
-      ...(row.icebergMapping && { icebergMapping: row.icebergMapping }),
-      ...(row.identity && { identity: row.identity }),
-    };
+    const { tsNs, name, id: own, order, keys, ...rest } = poolRow.decode(payload, {});
+    checkOwn(own, id);
+    return { tsNs, name, id, layout: { order, keys }, ...rest };
   });
 
+const nameRow = jsonRow<{ readonly name: string; readonly pool: Id }>({ name: plain('name'), pool: id('pool') });
 /** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
-export const encodeName = (name: string, pool: Id): Buffer => json({ name, pool });
+export const encodeName = (name: string, pool: Id): Buffer => nameRow.encode({ name, pool });
 /** The name and pool of a row of `names`. @throws table-corrupt */
 export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } =>
-  decoded('names', key, () => {
-    const row = parse<{ name: string; pool: Id }>(payload);
-    checkIds([row.pool]);
-    return row;
-  });
+  decoded('names', key, () => nameRow.decode(payload, {}));
 
+const branchRow = jsonRow<BranchRecord>({
+  tsNs: time('ts'),
+  name: plain('name'),
+  commit: plain('commit'),
+  protection: optional(plain('guard')),
+});
 /** A row of `branches`. */
-export const encodeBranch = (branch: BranchRecord): Buffer =>
-  json({ ts: String(branch.tsNs), name: branch.name, commit: branch.commit, guard: branch.protection });
+export const encodeBranch = branchRow.encode;
 /** The branch of a row of `branches`. @throws table-corrupt */
 export const decodeBranch = (key: RowKey, payload: Buffer): BranchRecord =>
   decoded('branches', key, () => namedCommit('branch', payload));
 const namedCommit = (what: 'branch' | 'tag', payload: Buffer): BranchRecord => {
-  const row = parse<{ ts: string; name: string; commit: Id; guard?: Protection }>(payload);
+  const row = branchRow.decode(payload, {});
   if (!isId(row.commit)) throw new Error(`${what} "${row.name}" is at ${JSON.stringify(row.commit)}, which is no id`);
-  return { tsNs: BigInt(row.ts), name: row.name, commit: row.commit, ...(row.guard && { protection: row.guard }) };
+  return row;
 };
 
 /** A row of `tags`: as one of `branches`. */
-export const encodeTag = (tag: TagRecord): Buffer => encodeBranch(tag);
+export const encodeTag: (tag: TagRecord) => Buffer = branchRow.encode;
 /** The tag of a row of `tags`. @throws table-corrupt */
 export const decodeTag = (key: RowKey, payload: Buffer): TagRecord =>
   decoded('tags', key, () => namedCommit('tag', payload));
@@ -174,16 +146,12 @@ export const moveKey = (pool: Id, name: string, ns: bigint): Buffer => {
 };
 /** The time of such a key. */
 export const timeOfMove = (key: Buffer): bigint => key.readBigUInt64BE(pairBytes);
+const moveRow = jsonRow<BranchMove>({ name: plain('n'), from: id('f'), sinceNs: time('s') });
 /** A row of `moves`. */
-export const encodeMove = ({ name, from, sinceNs }: BranchMove): Buffer =>
-  json({ n: name, f: from, s: String(sinceNs) });
+export const encodeMove = moveRow.encode;
 /** The move of a row of `moves`. @throws table-corrupt */
 export const decodeMove = (key: RowKey, payload: Buffer): BranchMove =>
-  decoded('moves', key, () => {
-    const row = parse<{ n: string; f: Id; s: string }>(payload);
-    checkIds([row.f]);
-    return { name: row.n, from: row.f, sinceNs: BigInt(row.s) };
-  });
+  decoded('moves', key, () => moveRow.decode(payload, {}));
 
 /**
  * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it
@@ -197,64 +165,31 @@ export interface StoredCommit extends CommitRecord {
   /** Rows of its objects are others than those of the objects that it deletes, though they may be as many. */
   readonly changed?: boolean;
 }
-interface CommitRow {
-  p: Id;
-  q?: Id;
-  h: number;
-  a: string;
-  d: string;
-  m: string;
-  x: string;
-  add: Id[];
-  del: Id[];
-  addV?: Id[];
-  delV?: Id[];
-  w?: boolean | number[];
-  f?: Id[];
-  c?: boolean;
-}
+const commitRow = jsonRow<Omit<StoredCommit, 'id'>>({
+  parent: id('p'),
+  secondParent: optional(id('q')),
+  height: plain('h'),
+  author: plain('a'),
+  dateNs: time('d'),
+  message: plain('m'),
+  meta: plain('x'),
+  adds: ids('add'),
+  deletes: ids('del'),
+  addVectors: optional(ids('addV')),
+  deleteVectors: optional(ids('delV')),
+  rewrite: optional(plain('w')),
+  from: optional(ids('f')),
+  changed: optional(plain('c')),
+});
 /** A row of `commits`. The commit's id is in the key only. */
-export const encodeCommit = (commit: StoredCommit): Buffer =>
-  json({
-    p: commit.parent,
-    q: commit.secondParent,
-    h: commit.height,
-    a: commit.author,
-    d: String(commit.dateNs),
-    m: commit.message,
-    x: commit.meta,
-    add: commit.adds,
-    del: commit.deletes,
-    addV: commit.addVectors,
-    delV: commit.deleteVectors,
-    w: commit.rewrite,
-    f: commit.from,
-    c: commit.changed,
-  });
+export const encodeCommit: (commit: StoredCommit) => Buffer = commitRow.encode;
 /** The commit of a row of `commits`. @throws table-corrupt */
 export const decodeCommit = (id: Id, payload: Buffer): StoredCommit =>
   decoded('commits', id, () => {
-    const row = parse<CommitRow>(payload);
-    checkIds([id, row.p, row.q]);
-    for (const ids of [row.add, row.del, row.addV ?? [], row.delV ?? [], row.f ?? []]) checkIds(ids);
-    if (!Number.isSafeInteger(row.h) || row.h < 1) throw new Error(`a height of ${row.h}`);
-    return {
-      id,
-      parent: row.p,
-      ...(row.q && { secondParent: row.q }),
-      height: row.h,
-      author: row.a,
-      dateNs: BigInt(row.d),
-      message: row.m,
-      meta: row.x,
-      adds: row.add,
-      deletes: row.del,
-      ...(row.addV && { addVectors: row.addV }),
-      ...(row.delV && { deleteVectors: row.delV }),
-      ...(row.w !== undefined && { rewrite: row.w }),
-      ...(row.f && { from: row.f }),
-      ...(row.c && { changed: true }),
-    };
+    if (!isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
+    const commit = commitRow.decode(payload, { id });
+    if (!Number.isSafeInteger(commit.height) || commit.height < 1) throw new Error(`a height of ${commit.height}`);
+    return commit;
   });
 /** A commit is above those that it comes from, so that no way back is endless. @throws table-corrupt */
 export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; readonly height: number }): void => {
@@ -266,40 +201,23 @@ export const checkBelow = (parent: StoredCommit, child: { readonly id: Id; reado
   );
 };
 
-interface ViewRow {
-  n: string;
-  t: string;
-  a: string;
-  q: string;
-  c?: string[];
-  i?: 0 | 1;
-}
+const viewRow = jsonRow<Omit<ViewVersion, 'id' | 'version'>>({
+  name: plain('n'),
+  tsNs: time('t'),
+  author: plain('a'),
+  query: plain('q'),
+  columns: optional(plain('c')),
+  indexBase: optional(plain('i')),
+});
 /** A row of `views`. The ids of view and version are in the key only. */
-export const encodeView = (view: ViewVersion): Buffer =>
-  json({
-    n: view.name,
-    t: String(view.tsNs),
-    a: view.author,
-    q: view.query,
-    c: view.columns,
-    i: view.indexBase,
-  } satisfies Partial<Record<keyof ViewRow, unknown>>);
+export const encodeView: (view: ViewVersion) => Buffer = viewRow.encode;
 /** The version of a row of `views`. @throws table-corrupt */
 export const decodeView = (key: Uint8Array, payload: Buffer): ViewVersion =>
   decoded('views', key, () => {
     const version = idOfPair('views', key);
-    const row = parse<ViewRow>(payload);
-    if (typeof row.n !== 'string' || typeof row.q !== 'string') throw new Error('it has no name or no query');
-    return {
-      id: idOfBytes(key.subarray(0, idBytes)),
-      version,
-      name: row.n,
-      tsNs: BigInt(row.t),
-      author: row.a,
-      query: row.q,
-      ...(row.c && { columns: row.c }),
-      ...(row.i !== undefined && { indexBase: row.i }),
-    };
+    const view = viewRow.decode(payload, { id: idOfBytes(key.subarray(0, idBytes)), version });
+    if (typeof view.name !== 'string' || typeof view.query !== 'string') throw new Error('it has no name or no query');
+    return view;
   });
 
 /** A row of `events`. */
@@ -308,7 +226,8 @@ export const encodeEvent = (event: LakeEvent): Buffer => json(event);
 export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent =>
   decoded('events', key, () => {
     const row = parse<LakeEvent>(payload);
-    checkIds([row.poolId, row.commitId]);
+    for (const id of [row.poolId, row.commitId])
+      if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
     return row;
   });
 
@@ -424,86 +343,61 @@ export const decodeIds = (row: Buffer): { readonly count: number; readonly ids: 
     ids: Array.from({ length: all }, (_, i) => row.toString('hex', 4 + i * idBytes, 4 + (i + 1) * idBytes)),
   };
 };
-const idBytes = 20;
-
-const hasBytes =
-  (bytes: number) =>
-  (key: Buffer): void => {
-    if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`);
-  };
-const checkId = hasBytes(20);
-const checkPair = hasBytes(pairBytes);
-const checkPart = hasBytes(44);
-const checkMove = hasBytes(pairBytes + 8);
-const checkNumber = hasBytes(8);
-const anyRow = (): void => undefined;
-const checks = {
-  about: anyRow,
-  pools: (key, payload) => {
-    checkId(key);
-    decodePool(key.toString('hex'), payload);
+/** What a row of each table is: bytes of its key, where these alone say it, and what its payload says. */
+const rules = {
+  about: {},
+  pools: { keyBytes: idBytes, decode: (key, payload) => decodePool(key.toString('hex'), payload) },
+  names: { keyBytes: idBytes, decode: decodeName },
+  branches: { keyBytes: pairBytes, decode: decodeBranch },
+  commits: { decode: (key, payload) => decodeCommit(idOfPair('commits', key), payload) },
+  objects: { decode: (key, payload) => decodeObject(idOfPair('objects', key), payload) },
+  bodies: { keyBytes: idBytes },
+  files: { keyBytes: idBytes },
+  vacuumed: { keyBytes: pairBytes },
+  checkpoints: {
+    keyBytes: pairBytes + 4,
+    decode: (key, payload) => {
+      const isFirst = key.readUInt32BE(pairBytes) === 0;
+      if (isFirst) payload.readUInt32LE(0);
+      decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
+    },
   },
-  names: (key, payload) => {
-    checkId(key);
-    decodeName(key, payload);
-  },
-  branches: (key, payload) => {
-    checkPair(key);
-    decodeBranch(key, payload);
-  },
-  commits: (key, payload) => {
-    decodeCommit(idOfPair('commits', key), payload);
-  },
-  objects: (key, payload) => {
-    decodeObject(idOfPair('objects', key), payload);
-  },
-  bodies: checkId,
-  files: checkId,
-  vacuumed: checkPair,
-  checkpoints: (key, payload) => {
-    checkPart(key);
-    const isFirst = key.readUInt32BE(40) === 0;
-    if (isFirst) payload.readUInt32LE(0);
-    decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
-  },
-  events: (key, payload) => {
-    checkNumber(key);
-    decodeEvent(key, payload);
-  },
-  purges: checkId,
-  packs: checkPair,
+  events: { keyBytes: 8, decode: decodeEvent },
+  purges: { keyBytes: idBytes },
+  packs: { keyBytes: pairBytes },
   // The pool's own row, one of an object, one of a step.
-  lineage: (key, payload) => {
-    if (key.length === idBytes) return;
-    if (key.length !== pairBytes + 1) checkPair(key);
-    decodeIds(payload);
+  lineage: {
+    decode: (key, payload) => {
+      if (key.length === idBytes) return;
+      if (key.length !== pairBytes + 1) checkBytes(key, pairBytes);
+      decodeIds(payload);
+    },
   },
-  retries: anyRow,
-  views: decodeView,
-  tags: (key, payload) => {
-    checkPair(key);
-    decodeTag(key, payload);
-  },
-  moves: (key, payload) => {
-    checkMove(key);
-    decodeMove(key, payload);
-  },
+  retries: {},
+  views: { decode: decodeView },
+  tags: { keyBytes: pairBytes, decode: decodeTag },
+  moves: { keyBytes: pairBytes + 8, decode: decodeMove },
   // Behind the pool, what the rows are is the affair of who derives them.
-  iceberg: (key) => {
-    if (key.length <= idBytes) throw new Error(`a key of ${key.length} bytes`);
+  iceberg: {
+    decode: (key) => {
+      if (key.length <= idBytes) throw new Error(`a key of ${key.length} bytes`);
+    },
   },
-} as const satisfies Record<TableName, (key: Buffer, payload: Buffer) => void>;
-/** Looks whether a row is one that an encoder makes. What it names need not be there. @throws table-corrupt */
-export const checkRow = (table: TableName, key: Buffer, payload: Buffer): void =>
-  decoded(table, key, () => {
-    checks[table](key, payload);
-  });
-/** What is wrong with such a row; undefined if nothing is. */
-export const faultOfRow = (table: TableName, key: Uint8Array, payload: Uint8Array): string | undefined => {
-  try {
-    checkRow(table, Buffer.from(key), Buffer.from(payload));
-    return undefined;
-  } catch (fault) {
-    return (fault as Error).message;
-  }
+} as const satisfies Record<TableName, RowRule>;
+interface RowRule {
+  readonly keyBytes?: number;
+  readonly decode?: (key: Buffer, payload: Buffer) => unknown;
+}
+/** What a row of a table says, where it is known here. */
+export type RowOf<T extends TableName> = T extends unknown ? Said<(typeof rules)[T]> : never;
+type Said<R> = R extends { readonly decode: (...row: never[]) => infer Row } ? Row : undefined;
+const checkBytes = (key: Buffer, bytes: number): void => {
+  if (key.length !== bytes) throw new Error(`a key of ${key.length} bytes, not ${bytes}`);
 };
+/** What a row says, if it is one that an encoder makes. What it names need not be there. @throws table-corrupt */
+export const decodeRow = <T extends TableName>(table: T, key: Buffer, payload: Buffer): RowOf<T> =>
+  decoded(table, key, () => {
+    const { keyBytes, decode }: RowRule = rules[table];
+    if (keyBytes !== undefined) checkBytes(key, keyBytes);
+    return decode?.(key, payload) as RowOf<T>;
+  });

@@ -22,7 +22,7 @@ import type { Log } from '../log/log.ts';
 import type { RecordCopy } from '../store/store.types.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
-import { checkRow } from './rows.ts';
+import { decodeRow, type RowOf } from './rows.ts';
 import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
 import { formatVersion, versionOf, versionRow } from './versions.ts';
 
@@ -34,6 +34,10 @@ export { type Change, type Put, type Remove, rowFault, rowMissing, type TableNam
 export interface KeyValue {
   readonly key: Buffer;
   readonly payload: Buffer;
+}
+/** One that an encoder made: `row` is what it says. */
+export interface SoundRow<T extends TableName> extends KeyValue {
+  readonly row: RowOf<T>;
 }
 /** What tables are made of. */
 interface TablesParts {
@@ -221,13 +225,15 @@ export class Tables {
    * The rows whose checksums hold and that an encoder made, one by one, all in one read: for whoever is alone with the
    * tables.
    */
-  *soundRows(table: TableName, options: Pick<RangeOptions, 'prefix' | 'reverse'> = {}): IterableIterator<KeyValue> {
+  *soundRows<T extends TableName>(
+    table: T,
+    options: Pick<RangeOptions, 'prefix' | 'reverse'> = {},
+  ): IterableIterator<SoundRow<T>> {
     for (const { key, value } of this.range(table, options)) {
       const own = Buffer.from(key);
       try {
         const payload = unframe(table, own, Buffer.from(value));
-        checkRow(table, own, payload);
-        yield { key: own, payload };
+        yield { key: own, payload, row: decodeRow(table, own, payload) };
       } catch {
         continue;
       }
@@ -246,7 +252,7 @@ export class Tables {
         onFault(rowFault(table, Buffer.from(key).toString('hex'), 'the way to it is damaged').message);
       try {
         const payload = unframe(table, key, value);
-        if (look) checkRow(table, Buffer.from(key), payload);
+        if (look) decodeRow(table, Buffer.from(key), payload);
       } catch (error) {
         onFault((error as Error).message);
       }
