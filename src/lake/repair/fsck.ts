@@ -276,26 +276,19 @@ const historyOf = async (
 
 /** What the tables have otherwise than the log, row by row. */
 function* differences(found: Tables, wanted: Tables): IterableIterator<string> {
-  const name = (table: TableName, { key }: KeyValue): string => `table ${table}, key ${key.toString('hex')}`;
   for (const table of tableNames) {
-    const ours = rowsOf(found, table);
-    const theirs = rowsOf(wanted, table);
-    let own = ours.next();
-    let its = theirs.next();
-    while (!own.done || !its.done) {
-      const order = own.done ? 1 : its.done ? -1 : Buffer.compare(own.value.key, its.value.key);
-      if (order < 0) yield `${name(table, own.value!)}: the log has no such row`;
-      // One that is damaged is told already.
-      else if (order > 0 && !found.has(table, its.value!.key))
-        yield `${name(table, its.value!)}: the log has it, the tables do not`;
-      else if (order === 0 && !own.value!.payload.equals(its.value!.payload))
-        yield `${name(table, own.value!)}: it is another in the log`;
-      if (order <= 0) own = ours.next();
-      if (order >= 0) its = theirs.next();
+    const name = (key: Buffer): string => `table ${table}, key ${key.toString('hex')}`;
+    for (const { key, payload } of rowsOf(found, table)) {
+      const its = wanted.get(table, key);
+      if (!its) yield `${name(key)}: the log has no such row`;
+      else if (!its.equals(payload)) yield `${name(key)}: it is another in the log`;
     }
+    // One that is damaged is told already.
+    for (const { key } of rowsOf(wanted, table))
+      if (!found.has(table, key)) yield `${name(key)}: the log has it, the tables do not`;
   }
 }
-function* rowsOf(tables: Tables, table: TableName): Generator<KeyValue, undefined> {
+function* rowsOf(tables: Tables, table: TableName): IterableIterator<KeyValue> {
   for (const row of tables.soundRows(table)) if (isLogged({ table, key: row.key })) yield row;
 }
 

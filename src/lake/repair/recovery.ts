@@ -31,7 +31,7 @@ import { baseFolder, listSegments, logBegin, changesOf, logFolder, LogRead } fro
 import { probeTables } from '../tables/probe.ts';
 import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
 import { followedKey } from '../tables/table-rows.ts';
-import { type Followed, openIndex, tableNames, Tables } from '../tables/tables.ts';
+import { type Followed, readIndex, tableNames, Tables } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
 
@@ -146,14 +146,8 @@ const begin = async (options: OpenOptions): Promise<void> => {
   beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
 };
 const replicaAlone = 'it is a replica of a lake in a bucket and has no log: start it with -follow, or with -store';
-const isReplica = async (folder: string): Promise<boolean> => {
-  const tables = openIndex(folder);
-  try {
-    return tables.get('about', followedKey) !== undefined;
-  } finally {
-    await tables.close();
-  }
-};
+const isReplica = (folder: string): Promise<boolean> =>
+  readIndex(folder, (tables) => tables.get('about', followedKey) !== undefined);
 /** Since this version of the tables there is a log. */
 export const versionOfLog = 4;
 
@@ -201,22 +195,19 @@ const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Pro
     if (faults.length > 0) return { why: faults.slice(0, 3).join('; '), ...known };
     if (mark === 'differs') return { why: 'their file is not as it was left', ...known };
   }
-  let tables: Tables;
   try {
-    tables = openIndex(folder);
+    return await readIndex(folder, (tables) => {
+      tables.checkVersion(directory);
+      const place = tables.place();
+      const begun = logBegin(directory)!;
+      const first = listSegments(directory)[0]!;
+      if (!place) return { why: 'they do not say up to where they have the log' };
+      if (!place.lake.equals(begun.identity.lake)) return { why: 'they are not those of this log' };
+      return place.segment < first ? { why: `they end at record ${place.number}, before the log begins` } : undefined;
+    });
   } catch (fault) {
+    if (fault instanceof LakeError && fault.code === 'lake-newer') throw fault;
     return { why: messageOf(fault) };
-  }
-  try {
-    tables.checkVersion(directory);
-    const place = tables.place();
-    const begun = logBegin(directory)!;
-    const first = listSegments(directory)[0]!;
-    if (!place) return { why: 'they do not say up to where they have the log' };
-    if (!place.lake.equals(begun.identity.lake)) return { why: 'they are not those of this log' };
-    return place.segment < first ? { why: `they end at record ${place.number}, before the log begins` } : undefined;
-  } finally {
-    await tables.close();
   }
 };
 

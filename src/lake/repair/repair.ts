@@ -41,7 +41,7 @@ import { mend } from './mend.ts';
 import { lostEnd, salvage } from './rows.ts';
 import { tablesFolder } from './replay.ts';
 import { countersKey, decodeCounters } from '../tables/rows.ts';
-import { openIndex, Tables } from '../tables/tables.ts';
+import { openIndex, type Tables } from '../tables/tables.ts';
 
 /** Which lake is mended, and where what was there is kept. */
 export interface RepairOptions extends FsckOptions {
@@ -154,16 +154,10 @@ const beginAnew = async (directory: string, before: FsckReport, kept: string): P
   const identity = newIdentity();
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made);
+  const old = existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined;
   const tables =
     (await wholeTables(directory, before, lost)) ??
-    new Tables({
-      environment: await salvage(
-        directory,
-        scratch,
-        { old: existsSync(tablesFolder(directory)) ? tablesFolder(directory) : undefined, rowsSound: before.rowsSound },
-        lost,
-      ),
-    });
+    (await salvage(directory, scratch, { old, rowsSound: before.rowsSound }, lost));
   try {
     await writeBase({ directory: made, identity, record: 0, before: noDigest, rows: allRows(tables) });
   } finally {

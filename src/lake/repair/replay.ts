@@ -29,7 +29,7 @@ import {
   strangeBase,
 } from '../log/reader.ts';
 import { valueOf } from '../tables/row-frames.ts';
-import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
+import { type Change, placeRow, readIndex, tableNames, Tables } from '../tables/tables.ts';
 import { versionOf, versionRow } from '../tables/versions.ts';
 import { hasTables } from '../tables/head.ts';
 
@@ -81,17 +81,21 @@ interface MadeTables extends Replayed {
 }
 
 /** What base and log say, in its order; without a base what the log alone does. */
-function* replay(directory: string, base: number | undefined): Generator<readonly Change[], Replayed> {
+const replay = async (
+  directory: string,
+  base: number | undefined,
+  put: (changes: readonly Change[]) => Promise<void>,
+): Promise<Replayed> => {
   const done = base ?? 0;
   const read = base === undefined ? undefined : new BaseRead(directory, base);
-  for (const { changes } of read ?? []) yield changes;
+  for (const { changes } of read ?? []) await put(changes);
   const before = read?.head?.before;
   const baseFaults = [...(read?.faults ?? [])];
   let isOther = false;
   const log = new LogRead(directory);
   for (const record of log) {
     if (record.number === done + 1 && before && !record.before.equals(before)) isOther = true;
-    if (record.number > done) yield record.changes;
+    if (record.number > done) await put(record.changes);
   }
   const last = log.place?.number ?? 0;
   if (last === done && before && log.place && !log.place.digest.equals(before)) isOther = true;
@@ -107,7 +111,7 @@ function* replay(directory: string, base: number | undefined): Generator<readonl
     faults: [...faults, ...log.faults],
     base: { record: done, faults: baseFaults, isAhead: isBehind && read?.head !== undefined },
   };
-}
+};
 
 /** The bases of this lake, oldest first, and those of others. */
 export const basesOf = (
@@ -142,26 +146,17 @@ export const makeTables = async (
   if (bases.length === 0 || (begun?.first === 1 && !begun.hasBase)) bases.push(undefined);
   for (const base of bases) {
     rmSync(folder, { recursive: true, force: true });
-    const environment = new Environment(folder, tableNames, false);
-    const writer = new RowWriter(environment);
-    const changes = replay(directory, base);
+    const maker = new TablesMaker(folder);
     try {
-      let next = changes.next();
-      let version = 0;
-      for (; !next.done; next = changes.next()) {
-        version = Math.max(version, versionOf(next.value));
-        await writer.put(take(next.value));
-      }
-      const { log, base: read } = next.value;
-      if (read.faults.length > 0 && base !== bases.at(-1)) {
-        strays.push(read);
+      const replayed = await replay(directory, base, (changes) => maker.put(take(changes)));
+      if (replayed.base.faults.length > 0 && base !== bases.at(-1)) {
+        strays.push(replayed.base);
         continue;
       }
-      await writer.put([versionRow(version), ...(log.place ? [placeRow(log.place)] : [])]);
-      await writer.end();
-      return { ...next.value, strays };
+      await maker.end(replayed.log.place ? [placeRow(replayed.log.place)] : []);
+      return { ...replayed, strays };
     } finally {
-      await environment.close();
+      await maker.close();
     }
   }
   throw new Error('unreachable');
@@ -190,19 +185,17 @@ export const rebuildTables = async (directory: string, record = 0): Promise<read
 };
 /** Replaces them by a copy, without the pages that removed rows left. */
 export const copyTables = (directory: string): Promise<void> =>
-  replaceTables(directory, async (made) => {
-    const tables = openIndex(tablesFolder(directory));
-    const environment = new Environment(made, tableNames, false);
-    const writer = new RowWriter(environment);
-    try {
-      for (const rows of allRows(tables)) await writer.put(rows);
-      await writer.put([versionRow(tables.version()), placeRow(tables.place()!)]);
-      await writer.end();
-    } finally {
-      await environment.close();
-      await tables.close();
-    }
-  });
+  replaceTables(directory, (made) =>
+    readIndex(tablesFolder(directory), async (tables) => {
+      const maker = new TablesMaker(made);
+      try {
+        for (const rows of allRows(tables)) await maker.put(rows);
+        await maker.end([versionRow(tables.version()), placeRow(tables.place()!)]);
+      } finally {
+        await maker.close();
+      }
+    }),
+  );
 const replaceTables = async (directory: string, make: (folder: string) => Promise<void>): Promise<void> => {
   // Tables whose making was cut off do not say up to where they have the log.
   const folder = tablesFolder(directory);
@@ -226,24 +219,38 @@ const replaceTables = async (directory: string, make: (folder: string) => Promis
 
 const changesPerTransaction = 8000;
 const bytesPerTransaction = 8 << 20;
-/** Gives an environment rows, many at a time. */
-export class RowWriter {
+/** Makes tables in a folder, or goes on with those there: gives them rows, many at a time. */
+export class TablesMaker {
   private readonly environment: Environment;
   private waiting: Change[] = [];
   private bytes = 0;
-  constructor(environment: Environment) {
-    this.environment = environment;
+  private version = 0;
+  constructor(folder: string) {
+    this.environment = new Environment(folder, tableNames, false);
   }
 
+  /** The same tables, with what was written. */
+  get tables(): Tables {
+    return new Tables({ environment: this.environment });
+  }
   async put(changes: readonly Change[]): Promise<void> {
     for (const change of changes) this.waiting.push(change);
     this.bytes += changesLength(changes);
-    if (this.waiting.length >= changesPerTransaction || this.bytes >= bytesPerTransaction) await this.end();
+    this.version = Math.max(this.version, versionOf(changes));
+    if (this.waiting.length >= changesPerTransaction || this.bytes >= bytesPerTransaction) await this.write();
   }
-  async end(): Promise<void> {
+  async write(): Promise<void> {
     const { waiting } = this;
     this.waiting = [];
     this.bytes = 0;
     if (waiting.length > 0) await this.environment.write(waiting.map(valueOf));
+  }
+  /** Writes the rest: the version that the rows ask for, and what is known of them besides. */
+  async end(about: readonly Change[]): Promise<void> {
+    await this.put([versionRow(Math.max(this.version, this.tables.version())), ...about]);
+    await this.write();
+  }
+  close(): Promise<void> {
+    return this.environment.close();
   }
 }

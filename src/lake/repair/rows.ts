@@ -3,12 +3,11 @@
  * of that, what is whole. A branch whose newest commits are lost is set back.
  */
 import { messageOf } from '../../errors.ts';
-import { Environment } from '../tables/environment.ts';
 import { firstParents } from '../commits/history.ts';
 import { base62, idBuffer, idOfBytes, zeroId } from '../ksuid.ts';
 import type { BranchRecord, Id, PoolConfig } from '../lake.types.ts';
 import { salvageRows } from '../tables/probe.ts';
-import { makeTables, RowWriter } from './replay.ts';
+import { makeTables, TablesMaker } from './replay.ts';
 import {
   branchKey,
   type Counters,
@@ -28,8 +27,7 @@ import {
   type StoredCommit,
 } from '../tables/rows.ts';
 import { faultsOfCommit, ofPool, soundCommit, soundPools } from './sound-rows.ts';
-import { type Change, type TableName, tableNames, Tables } from '../tables/tables.ts';
-import { versionOf, versionRow } from '../tables/versions.ts';
+import type { Change, TableName, Tables } from '../tables/tables.ts';
 
 const salvagedTables: readonly TableName[] = [
   'pools',
@@ -74,18 +72,18 @@ export const salvage = async (
   folder: string,
   { old, rowsSound }: OldTables,
   lost: string[],
-): Promise<Environment> => {
+): Promise<Tables> => {
   const course = new Course(lost);
   const { faults } = await makeTables(directory, folder, (changes) => course.follow(changes));
   lost.unshift(...faults);
-  const environment = new Environment(folder, tableNames, false);
-  await new Rebuilder(environment, course, lost).finish(old);
+  const maker = new TablesMaker(folder);
+  await new Rebuilder(maker, course, lost).finish(old);
   // In the log a key is in the record of its commit, and goes with it. In a base and in tables it may be lost alone.
   if (!rowsSound && (old !== undefined || faults.some((fault) => fault.startsWith('base/'))))
     lost.push(
       `keys of requests may be lost: what was asked for before event ${course.counters.event} and is sent again may be committed again`,
     );
-  return environment;
+  return maker.tables;
 };
 
 /** What the changes of the log say in their order, and its rows no more. */
@@ -154,15 +152,15 @@ const timeOf = (row: RowOf<TableName>): bigint => {
 /** Each step gives changes by what the steps before have left. */
 class Rebuilder {
   private readonly tables: Tables;
-  private readonly writer: RowWriter;
+  private readonly maker: TablesMaker;
   private readonly course: Course;
   private readonly lost: string[];
   /** Commits whose history is whole: all down to the first ones are there, and the rows of all objects they name. */
   private readonly complete = new Set<string>();
 
-  constructor(environment: Environment, course: Course, lost: string[]) {
-    this.tables = new Tables({ environment });
-    this.writer = new RowWriter(environment);
+  constructor(maker: TablesMaker, course: Course, lost: string[]) {
+    this.tables = maker.tables;
+    this.maker = maker;
     this.course = course;
     this.lost = lost;
   }
@@ -180,16 +178,16 @@ class Rebuilder {
     await this.write(pools.flatMap((pool) => [...this.branches(pool)]));
     await this.write(pools.flatMap((pool) => [...this.tags(pool), ...this.moves(pool)]));
     await this.write(this.files());
-    await this.write([lostEnd(this.course.counters, this.lost), this.versionRow()]);
+    await this.maker.end([lostEnd(this.course.counters, this.lost)]);
   }
   private async write(changes: Iterable<Change>): Promise<void> {
-    await this.writer.put([...changes]);
-    await this.writer.end();
+    await this.maker.put([...changes]);
+    await this.maker.write();
   }
 
   /** The old tables' rows that the log lacks. Answers with the branches that are elsewhere there. */
   private async takeOld(folder: string): Promise<readonly { readonly key: Buffer; readonly branch: BranchRecord }[]> {
-    const { tables, course, writer } = this;
+    const { tables, course, maker } = this;
     const { lastNs } = course;
     const elsewhere: { readonly key: Buffer; readonly branch: BranchRecord }[] = [];
     const pools = new Set(soundPools(tables).map(({ id }) => id));
@@ -208,9 +206,9 @@ class Rebuilder {
       if (table === 'pools') pools.add(idOfBytes(key));
       else if (!unpooled.has(table) && !pools.has(poolOf(key))) continue;
       if (branch) course.seeBranch(key, branch);
-      await writer.put([{ table, key, payload }]);
+      await maker.put([{ table, key, payload }]);
     }
-    await writer.end();
+    await maker.write();
     return elsewhere;
   }
   private tipOf(key: Buffer): Id {
@@ -344,14 +342,5 @@ class Rebuilder {
       else yield { table: 'files', key: idBuffer(entry.id), payload: key.subarray(0, 20) };
     }
     for (const key of this.tables.keys('bodies')) if (!inTables.has(idOfBytes(key))) yield { table: 'bodies', key };
-  }
-  /** Of rows that the log lacked too. */
-  private versionRow(): Change {
-    const tables = tableNames.filter((table) => this.tables.keys(table, { limit: 1 }).length > 0);
-    const version = versionOf([
-      ...tables.map((table) => ({ table, key: Buffer.alloc(0) })),
-      ...[...this.tables.soundRows('pools')].map((row) => ({ table: 'pools' as const, ...row })),
-    ]);
-    return versionRow(Math.max(version, this.tables.version()));
   }
 }

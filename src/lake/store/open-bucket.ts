@@ -20,13 +20,11 @@ import { allRows, writeBase } from '../log/base.ts';
 import { beginLog } from '../log/log.ts';
 import { baseFolder, logBegin, logFolder, LogRead } from '../log/reader.ts';
 import { wereClosed } from '../repair/recovery.ts';
-import { basesOf, RowWriter, tablesFolder } from '../repair/replay.ts';
-import { Environment } from '../tables/environment.ts';
+import { basesOf, TablesMaker, tablesFolder } from '../repair/replay.ts';
 import { hasTables } from '../tables/head.ts';
 import { probeTables } from '../tables/probe.ts';
 import { followedKey } from '../tables/table-rows.ts';
-import { type Change, openIndex, placeRow, tableNames } from '../tables/tables.ts';
-import { versionOf, versionRow } from '../tables/versions.ts';
+import { type Change, placeRow, readIndex } from '../tables/tables.ts';
 import { type BaseFile, baseRows } from './base-file.ts';
 import { markOf } from './mark.ts';
 import { type PassedBase, getBase, notePassed, readByBase } from './read-base.ts';
@@ -259,14 +257,11 @@ export const openFollowedFolder = async (options: OpenOptions): Promise<Followed
 const knownTip = async (directory: string): Promise<FollowedTip | undefined> => {
   const folder = tablesFolder(directory);
   if (!(await areSound(folder))) return undefined;
-  const tables = openIndex(folder);
-  try {
+  return readIndex(folder, (tables) => {
     tables.checkVersion(directory);
     const row = tables.get('about', followedKey);
     return row && (JSON.parse(row.toString('utf8')) as FollowedTip);
-  } finally {
-    await tables.close();
-  }
+  });
 };
 
 /** @throws store-strange */
@@ -294,8 +289,8 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made, { recursive: true });
   const file = base > 0 ? await getBase(bucket, directory, base) : undefined;
-  const environment = new Environment(tablesFolder(made), tableNames, false);
-  const maker = new FolderMaker(options, environment, own);
+  const tables = new TablesMaker(tablesFolder(made));
+  const maker = new FolderMaker(options, tables, own);
   try {
     await maker.rows(file);
     await maker.segments(async () => {
@@ -313,7 +308,7 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
     rmSync(made, { recursive: true, force: true });
     throw fault;
   } finally {
-    await environment.close();
+    await tables.close();
     rmSync(join(directory, 'store.base'), { force: true });
   }
   // A service writes it when the lake is open.
@@ -340,12 +335,9 @@ const makeFolderBy = async (options: OpenOptions, state: BucketState, base: numb
 const writeOwnBase = async (made: string): Promise<void> => {
   const { identity, first, before } = logBegin(made)!;
   if (first === 1) return;
-  const tables = openIndex(tablesFolder(made));
-  try {
-    await writeBase({ directory: made, identity, record: first - 1, before, rows: allRows(tables) });
-  } finally {
-    await tables.close();
-  }
+  await readIndex(tablesFolder(made), (tables) =>
+    writeBase({ directory: made, identity, record: first - 1, before, rows: allRows(tables) }),
+  );
 };
 const divergedFolder = (directory: string): string => join(directory, 'diverged');
 
@@ -383,14 +375,13 @@ class FolderMaker {
   knowsOwn = false;
   readonly gone: (readonly [Id, number])[] = [];
   private readonly options: OpenOptions;
-  private readonly writer: RowWriter;
+  private readonly tables: TablesMaker;
   private readonly own: { readonly number: number; readonly digest: string } | undefined;
   private lake = '';
-  private version = 0;
 
-  constructor(options: OpenOptions, environment: Environment, own: FolderMaker['own']) {
+  constructor(options: OpenOptions, tables: TablesMaker, own: FolderMaker['own']) {
     this.options = options;
-    this.writer = new RowWriter(environment);
+    this.tables = tables;
     this.own = own;
   }
 
@@ -400,11 +391,7 @@ class FolderMaker {
     this.lake = lake;
     this.know({ segment, sum, last, digest });
     this.gone.push(...gone);
-    for await (const changes of baseRows(file)) await this.put(changes);
-  }
-  private async put(changes: readonly Change[]): Promise<void> {
-    this.version = Math.max(this.version, versionOf(changes));
-    await this.writer.put(changes);
+    for await (const changes of baseRows(file)) await this.tables.put(changes);
   }
   private know(tip: Tip): void {
     this.tip = tip;
@@ -435,7 +422,7 @@ class FolderMaker {
       throw corrupt(`it begins with record ${head.first}, ${this.tip.last + 1} should follow`);
     this.lake = head.lake;
     this.newest = head;
-    for (const changes of records) await this.put(changes);
+    for (const changes of records) await this.tables.put(changes);
     this.gone.push(...removalsOf(segment));
     this.know(tipOf(segment));
   }
@@ -451,16 +438,14 @@ class FolderMaker {
   }
   /** Says in the tables up to where they have the log. */
   async endFollowed(): Promise<void> {
-    await this.writer.put([versionRow(this.version), placeRow(placeOf(this.followed)), followedRow(this.followed)]);
-    await this.writer.end();
+    await this.tables.end([placeRow(placeOf(this.followed)), followedRow(this.followed)]);
   }
   /** The same, and begins a log there. */
   async end(made: string): Promise<void> {
     const place = placeOf(this.followed);
     const { number, digest: before } = place;
     const identity = { lake: place.lake, salt: newIdentity().salt };
-    await this.writer.put([versionRow(this.version), placeRow(place)]);
-    await this.writer.end();
+    await this.tables.end([placeRow(place)]);
     beginLog(made, { identity, hasBase: number > 0, first: number + 1, before });
   }
 }

@@ -3,8 +3,8 @@
  * signal. Prints one JSON line, the rows by table and the faults found, or the rows themselves.
  */
 import { writeSync } from 'node:fs';
-import { type TablesReport, tableRow } from './probe.ts';
-import { type KeyValue, openIndex, type TableName, tableNames } from './tables.ts';
+import type { RowLine, TablesReport } from './probe.ts';
+import { openIndex, type TableName, tableNames } from './tables.ts';
 import { hasTable } from './versions.ts';
 
 const faultsMax = 1000;
@@ -35,24 +35,19 @@ const walk = async (directory: string, look: boolean): Promise<void> => {
   );
 };
 
-/**
- * Prints the sound rows of these tables, each behind a row of its own name: length of the key (u32), length of the
- * payload (u32), key, payload. `reverse`: the first one from its end.
- */
+/** Prints the sound rows of these tables, a line each behind one that names the table. `reverse`: the first from its end. */
 const print = async (directory: string, names: readonly TableName[], reverse: boolean): Promise<void> => {
   const tables = openIndex(directory);
   for (const [i, name] of names.entries()) {
-    writeRow({ key: Buffer.from(name), payload: Buffer.alloc(0) }, tableRow);
-    for (const row of tables.soundRows(name, { reverse: reverse && i === 0 })) writeRow(row);
+    writeLine([name]);
+    for (const { key, payload } of tables.soundRows(name, { reverse: reverse && i === 0 }))
+      writeLine([name, key.toString('base64'), payload.toString('base64')]);
   }
   await tables.close();
 };
-const writeRow = ({ key, payload }: KeyValue, length = payload.length): void => {
-  const head = Buffer.alloc(8);
-  head.writeUInt32LE(key.length, 0);
-  head.writeUInt32LE(length, 4);
-  // At once, since the next row may end the process.
-  const bytes = Buffer.concat([head, key, payload]);
+/** At once, since the next row may end the process. */
+const writeLine = (line: RowLine): void => {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
   for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done);
 };
 

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { extname } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LakeError } from '../../errors.ts';
 import type { KeyValue, TableName } from './tables.ts';
@@ -20,8 +21,8 @@ export interface TablesReport {
   readonly faults: readonly string[];
 }
 
-/** In the place of a payload's length: the key is a table's name. */
-export const tableRow = 0xffffffff;
+/** A row of a table, key and payload in base64; without them: the table is begun. */
+export type RowLine = readonly [table: TableName, key?: string, payload?: string];
 
 const start = (directory: string, ...options: readonly string[]) => {
   // As this file is: from the sources, compiled, or in the bundle.
@@ -48,25 +49,14 @@ export async function* salvageRows(
       child.on('close', resolve).on('error', () => resolve(1));
     });
     child.stderr.resume();
-    let rest: Buffer = Buffer.alloc(0);
     let table: TableName | undefined;
-    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-      rest = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk;
-      for (let at = 0; ; ) {
-        const row =
-          rest.length - at < 8
-            ? undefined
-            : { keyEnd: at + 8 + rest.readUInt32LE(at), length: rest.readUInt32LE(at + 4) };
-        const end = row ? row.keyEnd + (row.length === tableRow ? 0 : row.length) : Infinity;
-        if (!row || end > rest.length) {
-          rest = rest.subarray(at);
-          break;
-        }
-        const key = Buffer.from(rest.subarray(at + 8, row.keyEnd));
-        if (row.length === tableRow) table = key.toString() as TableName;
-        else yield { table: table!, key, payload: Buffer.from(rest.subarray(row.keyEnd, end)) };
-        at = end;
-      }
+    for await (const line of createInterface({ input: child.stdout })) {
+      // One that the process died in is cut off.
+      if (!line.endsWith(']')) continue;
+      const [name, key, payload] = JSON.parse(line) as RowLine;
+      table = name;
+      if (key !== undefined && payload !== undefined)
+        yield { table, key: Buffer.from(key, 'base64'), payload: Buffer.from(payload, 'base64') };
     }
     // Without a single table it could not even be opened.
     if ((await ended) === 0 || table === undefined) return;

@@ -603,5 +603,15 @@ export class Tables {
 export const openIndex = (folder: string): Tables =>
   new Tables({ environment: new Environment(folder, tableNames, true) });
 
+/** What `read` makes of them, which are closed then. */
+export const readIndex = async <T>(folder: string, read: (tables: Tables) => T | Promise<T>): Promise<T> => {
+  const tables = openIndex(folder);
+  try {
+    return await read(tables);
+  } finally {
+    await tables.close();
+  }
+};
+
 /** Says up to where LMDB has the log. */
 export const placeRow = (place: LogPlace): Change => ({ table: 'about', key: placeKey, payload: encodePlace(place) });
