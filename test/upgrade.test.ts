@@ -215,7 +215,7 @@ test('a lake of a newer format is refused, by name and number, and left as it is
   timeout: 120_000,
 }, async () => {
   const lake = unpacked('10c3400');
-  const tables = new Tables({ environment: new Environment(join(lake, 'tables'), tableNames, false) });
+  const tables = new Tables({ environment: new Environment(join(lake, 'tables')) });
   const versions = [...tables.rows('about')].filter(({ payload }) => Buffer.from(payload).toString() === '1');
   expect([tableNames[0], versions.length]).toEqual(['about', 1]);
   await tables.write([{ table: 'about', key: versions[0]!.key, payload: Buffer.from(String(formatVersion + 1)) }]);

@@ -9,7 +9,7 @@
  * - A base has its name when it is complete and durable; only then segments and bases before it go.
  */
 import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { killing, killPoint } from '../kill-points.ts';
@@ -82,14 +82,27 @@ export const writeBase = async ({
   const file = await open(making, 'w');
   try {
     const head = encodeHead({ kind: 'base', number: 0, identity, first: record + 1, before, hasBase: false });
-    const writer = new BaseWriter(file, identity.salt, head);
-    await file.write(head);
+    let [number, byte, digest] = [0, headBytes, head.subarray(headBytes - 16)];
+    const write = async (kind: RecordKind, changes: readonly Change[]): Promise<void> => {
+      const payloadBytes = changesLength(changes);
+      const out = Buffer.allocUnsafe(recordBytes(payloadBytes));
+      writeChanges(out, recordHeadBytes, changes);
+      const place = { salt: identity.salt, file: 0, byte };
+      digest = sealRecord(out, 0, payloadBytes, { kind, number: ++number, before: digest, place });
+      byte += out.length;
+      if (killing) {
+        await file.appendFile(out.subarray(0, out.length >> 1));
+        killPoint('base: half written');
+        await file.appendFile(out.subarray(out.length >> 1));
+      } else await file.appendFile(out);
+    };
+    await file.appendFile(head);
     for (const changes of rows) {
-      await writer.write('rows', changes);
+      await write('rows', changes);
       if (ended()) return false;
       await nextTurn();
     }
-    await writer.write('end', []);
+    await write('end', []);
     await file.sync();
     killPoint('base: written');
     renameSync(making, path);
@@ -110,37 +123,3 @@ const dropUnfinished = (directory: string): void => {
   const folder = baseFolder(directory);
   for (const name of readdirSync(folder)) if (name.endsWith('.making')) rmSync(join(folder, name), { force: true });
 };
-
-class BaseWriter {
-  private readonly file: FileHandle;
-  private readonly salt: Buffer;
-  private digest: Buffer;
-  private number = 0;
-  private byte = headBytes;
-
-  constructor(file: FileHandle, salt: Buffer, head: Buffer) {
-    this.file = file;
-    this.salt = salt;
-    this.digest = head.subarray(headBytes - 16);
-  }
-
-  async write(kind: RecordKind, changes: readonly Change[]): Promise<void> {
-    const payloadBytes = changesLength(changes);
-    const out = Buffer.allocUnsafe(recordBytes(payloadBytes));
-    writeChanges(out, recordHeadBytes, changes);
-    this.digest = sealRecord(out, 0, payloadBytes, {
-      kind,
-      number: ++this.number,
-      before: this.digest,
-      place: { salt: this.salt, file: 0, byte: this.byte },
-    });
-    this.byte += out.length;
-    if (killing) {
-      await this.file.write(out, 0, out.length >> 1, null);
-      killPoint('base: half written');
-      await this.file.write(out, out.length >> 1, out.length - (out.length >> 1), null);
-    } else
-      for (let done = 0; done < out.length; )
-        done += (await this.file.write(out, done, out.length - done, null)).bytesWritten;
-  }
-}

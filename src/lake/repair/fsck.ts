@@ -126,9 +126,9 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     const { own, fault } = index ? withRest(directory, index, hasLog) : { own: undefined, fault: [] };
     const isSure = fault.length > 0 && made?.faults.length === 0 && probed.faults.length === 0;
     const other = isSure ? commitLacking(index!, wanted!) : undefined;
-    const byLog = other === undefined ? undefined : await historyOf(wanted, options, true);
+    const byLog = other === undefined ? undefined : await historyOf(wanted!, options, true);
     // Where it has all of its data objects the log counts, else the tables, which may be those of the objects.
-    const isOther = byLog?.history.count === 0;
+    const isOther = byLog?.faults.count === 0;
     const logFaults = [...(made?.faults ?? []), ...(isOther ? [] : fault)];
     const isWhole = hasLog && logFaults.length === 0;
     const tableFaults = new Faults();
@@ -136,7 +136,8 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     for (const line of [...probed.faults, ...(hasObjectsAlone(directory) ? [objectsAlone] : [])]) tableFaults.add(line);
     if (isOther) tableFaults.add(other!);
     else if (own && isWhole) for (const line of differences(own, wanted!)) tableFaults.add(line);
-    const { history, walk, counts } = isOther ? byLog : await historyOf(truth, options, isWhole);
+    const walk = isOther ? byLog : truth && (await historyOf(truth, options, isWhole));
+    const { pools = 0, commits = 0, objects = 0, orphans = 0 } = walk ?? {};
     const strays = made?.strays ?? [];
     const besides = options.besides?.() ?? [];
     for (const line of [
@@ -147,16 +148,16 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
         ? ['repaired: a repair was cut off: lake fsck -repair, or the next start, ends it']
         : []),
       ...tableFaults.lines,
-      ...history.lines,
+      ...(walk?.faults.lines ?? []),
     ])
       faults.add(line);
-    if (made) notes.push(...endNotes(made.log, counts.orphans));
+    if (made) notes.push(...endNotes(made.log, orphans));
     if (hasLog && !hasTables(folder)) notes.push('there are no tables: the next start makes them from the log');
     for (const name of existsSync(directory) ? readdirSync(directory) : [])
       if (existsSync(join(directory, name, lostFile)))
         notes.push(`${name}/${lostFile} says what a repair could not bring back`);
     if (!hasLog && probed.version > 0) notes.push('an earlier build wrote this lake: the next start begins its log');
-    const historySound = history.count === (walk?.objectFaults ?? 0);
+    const historySound = walk?.faults.count === walk?.objectFaults;
     const logSound = isWhole && historySound;
     if (logSound && tableFaults.count > 0)
       notes.push(
@@ -169,7 +170,10 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
       faultCount: faults.count,
       notes,
       rows: probed.rows,
-      ...counts,
+      pools,
+      commits,
+      objects,
+      orphans,
       affected:
         walk && truth
           ? affected(truth, walk.damage)
@@ -251,27 +255,12 @@ const commitLacking = (index: Tables, wanted: Tables): string | undefined => {
 };
 
 /** What rows say of each other. `isMade`: they were made from the log, so that nobody has looked at them yet. */
-const historyOf = async (
-  tables: Tables | undefined,
-  options: FsckOptions,
-  isMade: boolean,
-): Promise<{
-  readonly history: Faults;
-  readonly walk: Walk | undefined;
-  readonly counts: Awaited<ReturnType<Walk['run']>>;
-}> => {
-  const history = new Faults();
-  if (isMade)
-    for (const table of tableNames)
-      tables!.verify(
-        table,
-        (line) => {
-          history.add(line);
-        },
-        true,
-      );
-  const walk = tables && new Walk(tables, options, history);
-  return { history, walk, counts: walk ? await walk.run() : { pools: 0, commits: 0, objects: 0, orphans: 0 } };
+const historyOf = async (tables: Tables, options: FsckOptions, isMade: boolean): Promise<Walk> => {
+  const walk = new Walk(tables, options);
+  const tell = (line: string): void => walk.faults.add(line);
+  if (isMade) for (const table of tableNames) tables.verify(table, tell, true);
+  await walk.run();
+  return walk;
 };
 
 /** What the tables have otherwise than the log, row by row. */
@@ -306,21 +295,22 @@ class Faults {
 class Walk {
   private readonly tables: Tables;
   private readonly options: FsckOptions;
-  private readonly faults: Faults;
   private onDisk: ReadonlySet<Id> = new Set();
-  private commits = 0;
-  private objects = 0;
+  readonly faults = new Faults();
+  pools = 0;
+  commits = 0;
+  objects = 0;
+  orphans = 0;
   /** Of bodies and files, not of rows. */
   objectFaults = 0;
   readonly damage: Damage[] = [];
 
-  constructor(tables: Tables, options: FsckOptions, faults: Faults) {
+  constructor(tables: Tables, options: FsckOptions) {
     this.tables = tables;
     this.options = options;
-    this.faults = faults;
   }
 
-  async run(): Promise<{ pools: number; commits: number; objects: number; orphans: number }> {
+  async run(): Promise<void> {
     this.onDisk = await idsOnDisk(this.options.files);
     const pools = soundPools(this.tables);
     this.checkNames(pools);
@@ -333,8 +323,8 @@ class Walk {
       if (damage.objects.size + damage.commits.size + damage.branches > 0) this.damage.push(damage);
     }
     const named = new Set(this.tables.keys('files').map((key) => key.toString('hex')));
-    const orphans = [...this.onDisk].filter((id) => !named.has(id)).length;
-    return { pools: pools.length, commits: this.commits, objects: this.objects, orphans };
+    this.orphans = [...this.onDisk].filter((id) => !named.has(id)).length;
+    this.pools = pools.length;
   }
 
   private checkNames(pools: readonly PoolConfig[]): void {

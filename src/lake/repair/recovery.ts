@@ -31,7 +31,7 @@ import { baseFolder, listSegments, logBegin, changesOf, logFolder, LogRead } fro
 import { probeTables } from '../tables/probe.ts';
 import { basesOf, copyTables, damagedLog, leftOf, rebuildTables, tablesFolder } from './replay.ts';
 import { followedKey } from '../tables/table-rows.ts';
-import { type Followed, readIndex, tableNames, Tables } from '../tables/tables.ts';
+import { type Followed, readIndex, Tables } from '../tables/tables.ts';
 import { hasTables } from '../tables/head.ts';
 import { dropOld, upgrade } from './upgrade.ts';
 
@@ -95,8 +95,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
   }
   for (const line of new Set(strays.flatMap(({ faults }) => faults)))
     options.passedOver?.(`${line}; it is not read (lake fsck -repair moves it away)`);
-  const environment = await openSmall(options);
-  try {
+  return opened(options, (environment) => {
     const rest = new LogRead(directory, new Tables({ environment }).place());
     const records = changesOf(rest);
     const { faults, place: end, identity } = rest;
@@ -110,18 +109,20 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
       log,
       isCovered: (begun.first === 1 && !begun.hasBase) || own.some((base) => base <= end!.number),
     };
-  } catch (error) {
-    await environment.close();
-    throw error;
-  }
+  });
 };
 
 /** A replica's tables, which are there. @throws storage-full */
-export const openFollowed = async (options: OpenOptions, followed: Followed): Promise<Tables> => {
-  const environment = await openSmall(options);
-  try {
+export const openFollowed = (options: OpenOptions, followed: Followed): Promise<Tables> =>
+  opened(options, (environment) => {
     dropMark(tablesFolder(options.directory));
     return new Tables({ environment, followed, applyBytes: options.applyBytes });
+  });
+/** What is made of LMDB's environment, which is closed where that fails. */
+const opened = async <T>(options: OpenOptions, make: (environment: Environment) => T): Promise<T> => {
+  const environment = await openSmall(options);
+  try {
+    return make(environment);
   } catch (error) {
     await environment.close();
     throw error;
@@ -221,7 +222,7 @@ const freeShareMin = 0.5;
 /** Opens LMDB, made small before if it is mostly free pages. */
 const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: OpenOptions): Promise<Environment> => {
   const folder = tablesFolder(directory);
-  const environment = new Environment(folder, tableNames, false);
+  const environment = new Environment(folder);
   const bytes = environment.fileBytes();
   const free = bytes - environment.usedBytes();
   if (free < compactBytesMin || free < bytes * freeShareMin) return environment;
@@ -229,7 +230,7 @@ const openSmall = async ({ directory, compactBytesMin = freeBytesMin, report }: 
   await copyTables(directory).catch((fault: unknown) => {
     report?.(fault);
   });
-  return new Environment(folder, tableNames, false);
+  return new Environment(folder);
 };
 
 /** In the folder of what a repair kept: what it could not bring back. */

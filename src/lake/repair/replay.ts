@@ -29,7 +29,7 @@ import {
   strangeBase,
 } from '../log/reader.ts';
 import { valueOf } from '../tables/row-frames.ts';
-import { type Change, placeRow, readIndex, tableNames, Tables } from '../tables/tables.ts';
+import { type Change, placeRow, readIndex, Tables } from '../tables/tables.ts';
 import { versionOf, versionRow } from '../tables/versions.ts';
 import { hasTables } from '../tables/head.ts';
 
@@ -226,7 +226,7 @@ export class TablesMaker {
   private bytes = 0;
   private version = 0;
   constructor(folder: string) {
-    this.environment = new Environment(folder, tableNames, false);
+    this.environment = new Environment(folder);
   }
 
   /** The same tables, with what was written. */

@@ -23,7 +23,7 @@ import { readChanges } from '../log/changes.ts';
 import { newIdentity, noDigest } from '../log/format.ts';
 import { beginLog } from '../log/log.ts';
 import { logFolder } from '../log/reader.ts';
-import { type Change, isKey, journalKey, tableNames } from '../tables/table-rows.ts';
+import { type Change, isKey, journalKey } from '../tables/table-rows.ts';
 import { Tables } from '../tables/tables.ts';
 
 /**
@@ -32,7 +32,7 @@ import { Tables } from '../tables/tables.ts';
  */
 export const upgrade = async (directory: string, isUnclean: boolean): Promise<void> => {
   const folder = join(directory, 'tables');
-  const environment = new Environment(folder, tableNames, true);
+  const environment = new Environment(folder, { readOnly: true });
   const identity = newIdentity();
   try {
     const records = isUnclean

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { open, type Database, type RangeOptions as LmdbRange, type RootDatabase } from 'lmdb';
 import { LakeError, messageOf } from '../../errors.ts';
 import { prepareTables } from './head.ts';
-import type { TableName } from './table-rows.ts';
+import { type TableName, tableNames } from './table-rows.ts';
 
 type Store = Database<Buffer, Uint8Array>;
 /** A lake of an earlier version, opened for reading alone, may lack one. */
@@ -64,20 +64,21 @@ const pagesOf = (of: PageCounts): number => of.treeBranchPageCount + of.treeLeaf
 /** An environment that is stuck may not close. */
 const closeMsMax = 2000;
 
+interface EnvironmentOptions {
+  readonly readOnly?: boolean;
+}
 /** One open LMDB environment with a database for each table. */
 export class Environment {
   private root: RootDatabase<Buffer, Uint8Array>;
   private stores: Stores;
   private readonly directory: string;
-  private readonly names: readonly TableName[];
   private reasonFailed: string | undefined;
   private roomLooked = -Infinity;
 
   /** Opens or makes the environment in this directory. @throws lake-unreadable, storage-full */
-  constructor(directory: string, names: readonly TableName[], readOnly: boolean) {
+  constructor(directory: string, { readOnly = false }: EnvironmentOptions = {}) {
     this.directory = directory;
-    this.names = names;
-    [this.root, this.stores] = openEnvironment(directory, names, readOnly);
+    [this.root, this.stores] = openEnvironment(directory, { readOnly });
   }
 
   /** Why it takes no more writes. */
@@ -184,7 +185,7 @@ export class Environment {
   /** Reads go on in an environment that is opened again. */
   private async reopen(): Promise<void> {
     const closed = await this.closeInTime();
-    if (closed) [this.root, this.stores] = openEnvironment(this.directory, this.names, false);
+    if (closed) [this.root, this.stores] = openEnvironment(this.directory, { readOnly: false });
   }
   private async closeInTime(): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
@@ -253,14 +254,13 @@ export const isNoRoom = (reason: string): boolean => /ENOSPC|MDB_MAP_FULL|No spa
 /** @throws lake-unreadable, storage-full */
 const openEnvironment = (
   directory: string,
-  names: readonly TableName[],
-  readOnly: boolean,
+  { readOnly }: Required<EnvironmentOptions>,
 ): [RootDatabase<Buffer, Uint8Array>, Stores] => {
   prepareTables(directory, { readOnly });
   const root = open<Buffer, Uint8Array>({
     path: directory,
     noSubdir: false,
-    maxDbs: names.length + 4,
+    maxDbs: tableNames.length + 4,
     encoding: 'binary',
     keyEncoding: 'binary',
     overlappingSync: false,
@@ -269,7 +269,7 @@ const openEnvironment = (
   try {
     const openStores = (): Stores =>
       Object.fromEntries(
-        names.map((name) => [
+        tableNames.map((name) => [
           name,
           root.openDB<Buffer, Uint8Array>(name, { encoding: 'binary', keyEncoding: 'binary' }),
         ]),

@@ -23,7 +23,7 @@ import type { RecordCopy } from '../store/store.types.ts';
 import { newestOf, RecentRows } from './recent-rows.ts';
 import { rowsOf, unframe, valueOf } from './row-frames.ts';
 import { decodeRow, type RowOf } from './rows.ts';
-import { type Change, isKey, placeKey, rowFault, type TableName, tableNames, versionKey } from './table-rows.ts';
+import { type Change, isKey, placeKey, rowFault, type TableName, versionKey } from './table-rows.ts';
 import { formatVersion, versionOf, versionRow } from './versions.ts';
 
 export { StoreFailure } from './environment.ts';
@@ -601,7 +601,7 @@ export class Tables {
 
 /** LMDB's rows alone, read only. */
 export const openIndex = (folder: string): Tables =>
-  new Tables({ environment: new Environment(folder, tableNames, true) });
+  new Tables({ environment: new Environment(folder, { readOnly: true }) });
 
 /** What `read` makes of them, which are closed then. */
 export const readIndex = async <T>(folder: string, read: (tables: Tables) => T | Promise<T>): Promise<T> => {

@@ -11,7 +11,7 @@ import { repair } from '../../../src/lake/repair/repair.ts';
 import { logFolder } from '../../../src/lake/log/reader.ts';
 import { Environment } from '../../../src/lake/tables/environment.ts';
 import { encodeMove, moveKey } from '../../../src/lake/tables/rows.ts';
-import { openIndex, tableNames, Tables } from '../../../src/lake/tables/tables.ts';
+import { openIndex, Tables } from '../../../src/lake/tables/tables.ts';
 import { tagsVersion } from '../../../src/lake/tables/versions.ts';
 import { timeText } from '../../../src/vectors/literal.ts';
 import { randomOf, seedOf } from '../../support/random.ts';
@@ -109,7 +109,7 @@ describe('a branch at a time', () => {
     const pool = await newPool(lake);
     await pool.load('main', [inlineObject(1)]);
     await lake.close();
-    const tables = new Tables({ environment: new Environment(join(directory, 'tables'), tableNames, false) });
+    const tables = new Tables({ environment: new Environment(join(directory, 'tables')) });
     const move = { name: 'main', from: '12'.repeat(20), sinceNs: 1n };
     await tables.write([{ table: 'moves', key: moveKey(pool.config.id, 'main', 5n), payload: encodeMove(move) }]);
     await tables.close();

@@ -10,7 +10,7 @@ import { repair } from '../../../src/lake/repair/repair.ts';
 import { branchKey, encodeTag } from '../../../src/lake/tables/rows.ts';
 import { logFolder } from '../../../src/lake/log/reader.ts';
 import { Environment } from '../../../src/lake/tables/environment.ts';
-import { tableNames, Tables } from '../../../src/lake/tables/tables.ts';
+import { Tables } from '../../../src/lake/tables/tables.ts';
 import { edited, failure, fileObject, inlineObject, keysAt, newPool, openIn, openTestLake } from './support.ts';
 
 const filesIn = async (directory: string): Promise<readonly string[]> => {
@@ -105,7 +105,7 @@ describe('a tag that is damaged', () => {
     const { commit } = await pool.load('main', [inlineObject(1)]);
     await pool.createTag('v1', commit);
     await lake.close();
-    const tables = new Tables({ environment: new Environment(join(directory, 'tables'), tableNames, false) });
+    const tables = new Tables({ environment: new Environment(join(directory, 'tables')) });
     await edit(tables, pool.config.id);
     await tables.close();
     rmSync(logFolder(directory), { recursive: true });

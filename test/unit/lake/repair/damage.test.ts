@@ -6,7 +6,7 @@ import { fsck } from '../../../../src/lake/repair/fsck.ts';
 import { base62, idBuffer } from '../../../../src/lake/ksuid.ts';
 import { LogRead, segmentPath } from '../../../../src/lake/log/reader.ts';
 import { openObjects } from '../../../../src/lake/objects/objects.ts';
-import { openIndex, tableNames, Tables } from '../../../../src/lake/tables/tables.ts';
+import { openIndex, Tables } from '../../../../src/lake/tables/tables.ts';
 import { formatVersion } from '../../../../src/lake/tables/versions.ts';
 import { Environment } from '../../../../src/lake/tables/environment.ts';
 import {
@@ -72,7 +72,7 @@ describe('rows', () => {
 
   test('a value under another key is told so', async () => {
     const directory = await temporaryDirectory();
-    const tables = new Tables({ environment: new Environment(directory, tableNames, false) });
+    const tables = new Tables({ environment: new Environment(directory) });
     await tables.write([{ table: 'bodies', key: idBuffer('1'.repeat(40)), payload: Buffer.from('one') }]);
     expect(tables.get('bodies', idBuffer('1'.repeat(40)))!.toString()).toBe('one');
     expect(tables.get('files', idBuffer('1'.repeat(40)))).toBeUndefined();
@@ -107,7 +107,7 @@ describe('rows', () => {
 
   test('a lake of a newer format is refused', async () => {
     const { directory } = await closedLake();
-    const tables = new Tables({ environment: new Environment(join(directory, 'tables'), tableNames, false) });
+    const tables = new Tables({ environment: new Environment(join(directory, 'tables')) });
     await tables.write([
       { table: 'about', key: Buffer.from('format version'), payload: Buffer.from(String(formatVersion + 1)) },
     ]);
@@ -343,7 +343,7 @@ describe('fsck', () => {
 
   test('rows that no commit made, that are another, or that are gone are each named; the next start has what the log says', async () => {
     const { directory, inline } = await closedLake();
-    const environment = new Environment(join(directory, 'tables'), tableNames, false);
+    const environment = new Environment(join(directory, 'tables'));
     const tables = new Tables({ environment });
     const [name] = tables.keys('names');
     const stranger = 'c'.repeat(40);

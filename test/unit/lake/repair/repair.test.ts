@@ -22,7 +22,7 @@ import {
 import { newId } from '../../../../src/lake/ksuid.ts';
 import { Environment } from '../../../../src/lake/tables/environment.ts';
 import { encodeView, pairKey } from '../../../../src/lake/tables/rows.ts';
-import { tableNames, Tables } from '../../../../src/lake/tables/tables.ts';
+import { Tables } from '../../../../src/lake/tables/tables.ts';
 
 /** Bodies are `min..max`, files three bytes. */
 const checkObject =
@@ -480,7 +480,7 @@ test('a view with the name of a pool is named, and gets a name of its own', asyn
   const { view } = await lake.changeView({ action: 'create', existing: 'refuse', name: 'v', query: 'from p' });
   await lake.close();
   // As if the record by which the pool got another name had been lost.
-  const tables = new Tables({ environment: new Environment(join(directory, 'tables'), tableNames, false) });
+  const tables = new Tables({ environment: new Environment(join(directory, 'tables')) });
   const key = pairKey(view!.id, view!.version);
   await tables.write([{ table: 'views', key, payload: encodeView({ ...view!, name: 'p' }) }]);
   await tables.close();
