@@ -48,7 +48,7 @@ interface LogOptions {
   /** Told that its last segment was another folder's too (own-files.ts): by its name in the lake's folder. */
   readonly owned?: ((name: string) => void) | undefined;
   /** Of a segment at most, unless one record needs more. */
-  readonly segmentBytes?: number;
+  readonly segmentBytes?: number | undefined;
 }
 interface Segment {
   readonly number: number;
@@ -327,7 +327,7 @@ export const beginLog = (
   }: {
     readonly identity: LogIdentity;
     readonly hasBase: boolean;
-    readonly segmentBytes?: number;
+    readonly segmentBytes?: number | undefined;
     /** Its first record, and the digest of the one before. */
     readonly first?: number;
     readonly before?: Buffer;

@@ -35,7 +35,8 @@ const linesOf = (tables: Tables, { pool, objects, commits, branches }: Damage): 
     lines.push(
       `pool "${pool.name}": not readable, ${branches} of its branches ${branches === 1 ? 'is' : 'are'} damaged`,
     );
-  for (const { kind, name, commit } of soundTips(tables, pool.id)) {
+  for (const { kind, row } of soundTips(tables, pool.id)) {
+    const { name, commit } = row;
     const held = tipObjects(read, commit);
     if (held.broken !== undefined)
       lines.push(

@@ -356,11 +356,11 @@ class Walk {
   private checkBranches(pool: PoolConfig, damage: Damage): void {
     const prefix = idBuffer(pool.id);
     const vacuumed = new Set(this.tables.keys('vacuumed', { prefix }).map((key) => idOfBytes(key.subarray(20))));
-    const tips = soundTips(this.tables, pool.id);
-    const branches = new Set(tips.flatMap(({ kind, name }) => (kind === 'branch' ? [name] : [])));
+    const branches = new Set(Array.from(ofPool(this.tables, 'branches', pool.id), ({ row }) => row.name));
     const rows = this.tables.keys('branches', { prefix }).length;
     damage.branches = rows - branches.size;
-    for (const { kind, name, commit } of tips) {
+    for (const { kind, row } of soundTips(this.tables, pool.id)) {
+      const { name, commit } = row;
       const what = `pool "${pool.name}", ${kind} "${name}"`;
       if (kind === 'tag' && branches.has(name)) this.faults.add(`${what}: it has the name of a branch`);
       if (vacuumed.size > 0)

@@ -19,6 +19,7 @@ import {
   ofPool,
   soundCommit,
   soundPools,
+  soundTips,
   tipObjects,
 } from './sound-rows.ts';
 import type { Change, Tables } from '../tables/tables.ts';
@@ -62,11 +63,18 @@ const takeOut = async (
   const draws = new LakeDraws();
   const read = (id: Id) => soundCommit(tables, pool.id, id);
   draws.goOnFrom(lastDrawn(tables));
-  for (const { key, row: branch } of ofPool(tables, 'branches', pool.id)) {
-    const held = [...tipObjects(read, branch.commit).objects].filter((id) => gone.has(id));
+  for (const { kind, key, row: tip } of soundTips(tables, pool.id)) {
+    const held = [...tipObjects(read, tip.commit).objects].filter((id) => gone.has(id));
     if (held.length === 0) continue;
+    if (kind === 'tag') {
+      changes.push({ table: 'tags', key });
+      lost.push(
+        `pool "${pool.name}", tag "${tip.name}": it is gone, as its commit ${base62(tip.commit)} holds lost data objects: ${objectNames(held)}`,
+      );
+      continue;
+    }
     const id = draws.newId();
-    const height = read(branch.commit)!.height + 1;
+    const height = read(tip.commit)!.height + 1;
     const rows = held.reduce((sum, object) => sum + gone.get(object)!.count, 0);
     const message = `lake fsck -repair: ${plural(rows, 'row')} lost with ${plural(held.length, 'data object')}: ${objectNames(held)}`;
     changes.push(
@@ -75,7 +83,7 @@ const takeOut = async (
         key: pairKey(pool.id, id),
         payload: encodeCommit({
           id,
-          parent: branch.commit,
+          parent: tip.commit,
           height,
           author: 'lake fsck',
           dateNs: draws.nowNs(),
@@ -85,18 +93,10 @@ const takeOut = async (
           deletes: held,
         }),
       },
-      { table: 'branches', key, payload: encodeBranch({ ...branch, commit: id }) },
+      { table: 'branches', key, payload: encodeBranch({ ...tip, commit: id }) },
     );
     lost.push(
-      `pool "${pool.name}", branch "${branch.name}": commit ${base62(id)} takes out ${plural(held.length, 'lost data object')} with ${plural(rows, 'row')}`,
-    );
-  }
-  for (const { key, row: tag } of ofPool(tables, 'tags', pool.id)) {
-    const held = [...tipObjects(read, tag.commit).objects].filter((id) => gone.has(id));
-    if (held.length === 0) continue;
-    changes.push({ table: 'tags', key });
-    lost.push(
-      `pool "${pool.name}", tag "${tag.name}": it is gone, as its commit ${base62(tag.commit)} holds lost data objects: ${objectNames(held)}`,
+      `pool "${pool.name}", branch "${tip.name}": commit ${base62(id)} takes out ${plural(held.length, 'lost data object')} with ${plural(rows, 'row')}`,
     );
   }
   for (const entry of gone.values()) {

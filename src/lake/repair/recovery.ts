@@ -79,7 +79,6 @@ export const openTables = async (options: OpenOptions): Promise<OpenedTables> =>
 const open = async (options: OpenOptions): Promise<OpenedTables> => {
   const { directory, segmentBytes, owned } = options;
   const folder = tablesFolder(directory);
-  const sized = segmentBytes === undefined ? {} : { segmentBytes };
   finishRepair(directory);
   for (const name of ['tables.made', 'tables.check', 'tables.repair'])
     rmSync(join(directory, name), { recursive: true, force: true });
@@ -103,7 +102,7 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
     // Not before: of a lake that is refused a repair must still know that its tables are complete. Not later: from here
     // on they are written to.
     dropMark(folder);
-    const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, owned, ...sized });
+    const log = openLog({ directory, identity: identity!, place: end!, hasBase: begun.hasBase, owned, segmentBytes });
     return {
       tables: new Tables({ environment, log, records, applyBytes: options.applyBytes }),
       log,
@@ -144,7 +143,7 @@ const begin = async (options: OpenOptions): Promise<void> => {
   // What is there of a lake is never begun over.
   if (version >= versionOfLog || left !== undefined) throw damagedLog(directory, [left ?? 'it is missing']);
   if (hasObjectsAlone(directory)) throw unreadable(directory, `${objectsAlone}: no lake is made over them`);
-  beginLog(directory, { identity: newIdentity(), hasBase: false, ...(segmentBytes !== undefined && { segmentBytes }) });
+  beginLog(directory, { identity: newIdentity(), hasBase: false, segmentBytes });
 };
 const replicaAlone = 'it is a replica of a lake in a bucket and has no log: start it with -follow, or with -store';
 const isReplica = (folder: string): Promise<boolean> =>
@@ -182,7 +181,7 @@ const versionOf = async (directory: string, hasLog: boolean): Promise<number> =>
 /** `record`: the last one that they say they have. */
 interface BadTables {
   readonly why: string;
-  readonly record?: number;
+  readonly record?: number | undefined;
 }
 /** Why LMDB's tables cannot be gone on with; undefined if they can. @throws lake-newer */
 const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Promise<BadTables | undefined> => {
@@ -192,9 +191,8 @@ const faultOfTables = async ({ directory, isUnclean = false }: OpenOptions): Pro
   // A stop in order leaves the mark, and takes its own back last: without either nothing is known against them.
   if (mark === 'differs' || (isUnclean && mark === 'absent')) {
     const { faults, record } = await probeTables(folder);
-    const known = record === undefined ? {} : { record };
-    if (faults.length > 0) return { why: faults.slice(0, 3).join('; '), ...known };
-    if (mark === 'differs') return { why: 'their file is not as it was left', ...known };
+    if (faults.length > 0) return { why: faults.slice(0, 3).join('; '), record };
+    if (mark === 'differs') return { why: 'their file is not as it was left', record };
   }
   try {
     return await readIndex(folder, (tables) => {

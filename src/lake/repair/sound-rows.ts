@@ -18,18 +18,13 @@ export const soundPools = (tables: Tables): readonly PoolConfig[] =>
 export const ofPool = <T extends TableName>(tables: Tables, table: T, pool: Id): IterableIterator<SoundRow<T>> =>
   tables.soundRows(table, { prefix: idBuffer(pool) });
 /** Branches and tags of a pool, with the commits that they are at. */
-export const soundTips = (
+export function* soundTips(
   tables: Tables,
   pool: Id,
-): readonly { readonly kind: 'branch' | 'tag'; readonly name: string; readonly commit: Id }[] =>
-  (
-    [
-      ['branch', 'branches'],
-      ['tag', 'tags'],
-    ] as const
-  ).flatMap(([kind, table]) =>
-    Array.from(ofPool(tables, table, pool), ({ row: { name, commit } }) => ({ kind, name, commit })),
-  );
+): Generator<SoundRow<'branches' | 'tags'> & { readonly kind: 'branch' | 'tag' }, void> {
+  for (const tip of ofPool(tables, 'branches', pool)) yield { kind: 'branch', ...tip };
+  for (const tip of ofPool(tables, 'tags', pool)) yield { kind: 'tag', ...tip };
+}
 
 /** A commit whose row is sound. */
 export const soundCommit = (tables: Tables, pool: Id, id: Id): StoredCommit | undefined => {

@@ -2,7 +2,7 @@
  * Reads all tables of a lake in a process of its own (probe-entry.ts): a damaged LMDB file ends its reader by a signal,
  * and that must not be the service.
  */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { extname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -45,9 +45,7 @@ export async function* salvageRows(
 ): AsyncIterableIterator<KeyValue & { readonly table: TableName }> {
   for (let first = 0, reverse = false; first < names.length; ) {
     const child = start(directory, 'rows', names.slice(first).join(','), reverse ? 'reverse' : '');
-    const ended = new Promise<number | null>((resolve) => {
-      child.on('close', resolve).on('error', () => resolve(1));
-    });
+    const ended = faultOfEnd(child);
     child.stderr.resume();
     let table: TableName | undefined;
     for await (const line of createInterface({ input: child.stdout })) {
@@ -59,7 +57,7 @@ export async function* salvageRows(
         yield { table, key: Buffer.from(key, 'base64'), payload: Buffer.from(payload, 'base64') };
     }
     // Without a single table it could not even be opened.
-    if ((await ended) === 0 || table === undefined) return;
+    if ((await ended) === undefined || table === undefined) return;
     const died = names.indexOf(table);
     reverse = !(reverse && died === first);
     first = reverse ? died : died + 1;
@@ -70,39 +68,33 @@ export async function* salvageRows(
  * Starts the process and waits for it. A reader that died, by a signal or an error, is a fault too. `look`: rows are
  * decoded, too. @throws lake-newer
  */
-export const probeTables = (directory: string, { look = false } = {}): Promise<TablesReport> =>
-  new Promise((resolve, reject) => {
-    const child = start(directory, look ? 'look' : '');
-    let out = '';
-    let fault = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      out += chunk.toString('utf8');
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      fault = (fault + chunk.toString('utf8')).slice(-2000);
-    });
-    child.on('error', (error) =>
-      resolve({
-        rows: {},
-        version: 0,
-        faults: [`the process that reads the tables cannot be started: ${error.message}`],
-      }),
+export const probeTables = async (directory: string, { look = false } = {}): Promise<TablesReport> => {
+  const child = start(directory, look ? 'look' : '');
+  let out = '';
+  let thrown = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString('utf8');
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    thrown = (thrown + chunk.toString('utf8')).slice(-2000);
+  });
+  const fault = await faultOfEnd(child);
+  if (fault !== undefined) {
+    const cause = thrown ? `: ${causeOf(thrown)}` : '';
+    return { rows: {}, version: 0, faults: [`${fault}${cause}`] };
+  }
+  const report = JSON.parse(out) as TablesReport;
+  const { version } = report;
+  if (version > formatVersion) throw new LakeError('lake-newer', { directory, version, versionMax: formatVersion });
+  return report;
+};
+/** Why it did not end as it should, when it has ended; undefined: it did. */
+const faultOfEnd = (child: ChildProcess): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    child.on('error', ({ message }) => resolve(`the process that reads the tables cannot be started: ${message}`));
+    child.on('close', (code, signal) =>
+      resolve(code === 0 ? undefined : `reading the tables ended a process by ${signal ?? `exit status ${code}`}`),
     );
-    child.on('close', (code, signal) => {
-      const report = code === 0 && out !== '' ? (JSON.parse(out) as TablesReport) : undefined;
-      const version = report?.version ?? 0;
-      if (version > formatVersion)
-        reject(new LakeError('lake-newer', { directory, version, versionMax: formatVersion }));
-      else if (report) resolve(report);
-      else
-        resolve({
-          rows: {},
-          version: 0,
-          faults: [
-            `reading the tables ended a process by ${signal ?? `exit status ${code}`}${fault ? `: ${causeOf(fault)}` : ''}`,
-          ],
-        });
-    });
   });
 
 /** What the process threw, without the way to it. */
