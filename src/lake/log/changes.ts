@@ -31,10 +31,10 @@ export const writeChanges = (out: Buffer, at: number, changes: readonly Change[]
   return end;
 };
 
-/** Those between `from` and `end`, as views of the bytes. */
-export const readChanges = (bytes: Buffer, from: number, end: number): readonly Change[] => {
+/** Those that the bytes are, as views of them. */
+export const readChanges = (bytes: Buffer): readonly Change[] => {
   const changes: Change[] = [];
-  for (let at = from; at < end; ) {
+  for (let at = 0; at < bytes.length; ) {
     const code = bytes[at];
     const table: TableName = tableNames[code & ~goesFlag];
     const keyEnd = at + 2 + bytes[at + 1];

@@ -176,7 +176,7 @@ export const sealRecord = (
   return digest;
 };
 
-/** A record whose head is sound. `isWhole`: its payload is too. */
+/** A record whose head is sound. `at` and `end`: in its file; `isWhole`: its payload is sound too. */
 export interface FoundRecord {
   readonly at: number;
   readonly end: number;
@@ -185,8 +185,8 @@ export interface FoundRecord {
   readonly before: Buffer;
   readonly digest: Buffer;
   readonly isWhole: boolean;
-  readonly payloadAt: number;
-  readonly payloadEnd: number;
+  /** A view of the bytes that it was found in. */
+  readonly payload: Buffer;
 }
 
 /** The record at `at` of these bytes; undefined if there is none whose head was made with this salt for this place. */
@@ -194,28 +194,25 @@ export const recordAt = (bytes: Buffer, at: number, place: RecordPlace): FoundRe
   if (bytes.length - at < recordHeadBytes) return undefined;
   const length = bytes.readUInt32LE(at);
   const kind = kindOf.get(bytes.readUInt32LE(at + 4));
-  const end = at + recordBytes(length);
-  const payloadAt = at + recordHeadBytes;
-  const payloadEnd = payloadAt + length;
   if (
     kind === undefined ||
     bytes.readUInt32LE(at + 12) > 0x1fffff ||
     bytes.compare(headDigest(bytes, at, place), 0, digestBytes, at + 48, at + 64) !== 0
   )
     return undefined;
+  const payload = bytes.subarray(at + recordHeadBytes, at + recordHeadBytes + length);
   const isWhole =
-    end <= bytes.length &&
-    bytes.compare(digestOf(bytes.subarray(payloadAt, payloadEnd)), 0, digestBytes, at + 32, at + 48) === 0;
+    at + recordBytes(length) <= bytes.length &&
+    bytes.compare(digestOf(payload), 0, digestBytes, at + 32, at + 48) === 0;
   return {
-    at,
-    end,
+    at: place.byte,
+    end: place.byte + recordBytes(length),
     kind,
     number: Number(bytes.readBigUInt64LE(at + 8)),
     before: Buffer.from(bytes.subarray(at + 16, at + 32)),
     digest: Buffer.from(bytes.subarray(at + 48, at + 64)),
     isWhole,
-    payloadAt,
-    payloadEnd,
+    payload,
   };
 };
 

@@ -12,6 +12,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LakeError } from '../../errors.ts';
 import type { Change } from '../tables/table-rows.ts';
+import { readChanges } from './changes.ts';
 import {
   decodeHead,
   type FileHead,
@@ -203,11 +204,12 @@ export class LogRead implements Iterable<LogRecord> {
     this.isCut = file.size % segmentBytesUnit !== 0 && file.recordAt(headBytes)?.end !== file.size;
     const reached = this.place!;
     const records = file.records(reached.end, reached.number, reached.digest);
-    for (const { number, before, digest, at, end, changes, lostAt } of records) {
+    for (const { record, lostAt } of records) {
+      const { number, before, digest, at, end, payload } = record;
       if (lostAt !== undefined) this.gap(segment, lostAt, this.place!.number + 1, number - 1);
       this.place = { lake, number, digest, segment, at, end };
       this.records++;
-      yield { place: this.place, number, before, changes: changes() };
+      yield { place: this.place, number, before, changes: readChanges(payload) };
     }
     this.tailBytes = tailOf(file.bytes(this.place!.end, file.size));
   }
@@ -320,10 +322,11 @@ export class BaseRead implements Iterable<LogRecord> {
       const lost = (byte: number): void => {
         if (head || byte > headBytes) this.fault(byte, 'the record there is damaged or missing');
       };
-      for (const { kind, number, before, end, changes, lostAt } of file.records(headBytes, 0, head?.digest)) {
+      for (const { record: part, lostAt } of file.records(headBytes, 0, head?.digest)) {
+        const { kind, number, before, end, payload } = part;
         if (lostAt !== undefined) lost(lostAt);
         if (kind === 'end') return;
-        yield { number, before, changes: changes() };
+        yield { number, before, changes: readChanges(payload) };
         reached = end;
       }
       lost(reached);

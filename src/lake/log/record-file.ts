@@ -3,8 +3,6 @@
  * through a window, since a base may be longer than a buffer.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import type { Change } from '../tables/table-rows.ts';
-import { readChanges } from './changes.ts';
 import {
   type FileHead,
   type FileKind,
@@ -13,20 +11,21 @@ import {
   headBytes,
   recordAt,
   recordHeadBytes,
+  type RecordKind,
   recordKinds,
 } from './format.ts';
 
 /** A segment is read at once, unless one record made it longer. */
 const windowBytes = 8 << 20;
-const kindsIn = { segment: ['transactions'], base: ['rows', 'end'] } as const;
+const kindsIn: Readonly<Record<FileKind, ReadonlySet<RecordKind>>> = {
+  segment: new Set(['transactions']),
+  base: new Set(['rows', 'end']),
+};
 
-/**
- * `at` and `end`: in the file; its payload is so far behind `at`. `lostAt`: where what should have come before it is not.
- */
-interface ChainRecord extends FoundRecord {
+/** `lostAt`: where what should have come before it is not. */
+interface ChainRecord {
+  readonly record: FoundRecord;
   readonly lostAt: number | undefined;
-  /** They view the file's bytes. */
-  readonly changes: () => readonly Change[];
 }
 
 /** A file that is open until it is closed. `salt`: what its records are made with, once it is known. */
@@ -70,11 +69,8 @@ export class RecordFile {
     return head && !head.isWhole && head.end <= this.size ? this.found(at, head.end - at) : head;
   }
   private found(at: number, bytes: number): FoundRecord | undefined {
-    const place = { salt: this.salt, file: this.number, byte: at };
-    const found = recordAt(this.bytes(at, bytes), 0, place);
-    return found && kindsIn[this.kind].some((kind) => kind === found.kind)
-      ? { ...found, at, end: at + found.end }
-      : undefined;
+    const found = recordAt(this.bytes(at, bytes), 0, { salt: this.salt, file: this.number, byte: at });
+    return found && kindsIn[this.kind].has(found.kind) ? found : undefined;
   }
 
   /**
@@ -88,17 +84,13 @@ export class RecordFile {
       const isNext = here?.isWhole === true && here.number === last + 1 && (!before || here.before.equals(before));
       const found = isNext ? here : this.later(here ? here.end : at + 8, last);
       if (!found) return;
-      const changes = (): readonly Change[] => {
-        const bytes = this.bytes(found.at, found.end - found.at);
-        return readChanges(bytes, found.payloadAt, found.payloadEnd);
-      };
-      yield { ...found, lostAt: isNext ? undefined : at, changes };
+      yield { record: found, lostAt: isNext ? undefined : at };
       [at, last, before] = [found.end, found.number, found.digest];
     }
   }
   /** The first whole record after number `after` from a byte on: behind damage. */
   later(from: number, after: number): FoundRecord | undefined {
-    const codes = kindsIn[this.kind].map((kind) => recordKinds[kind]);
+    const codes = [...kindsIn[this.kind]].map((kind): number => recordKinds[kind]);
     const high = Math.floor((after + 1) / 2 ** 32);
     for (let start = from; start + recordHeadBytes <= this.size; ) {
       const bytes = this.bytes(start, recordHeadBytes);
@@ -107,7 +99,7 @@ export class RecordFile {
         // Cheap to see in zeros and in most bytes: a kind, a length that fits, a number that may come.
         const mayBe =
           bytes[at + 4] !== 0 &&
-          codes.includes(bytes[at + 4] as (typeof codes)[number]) &&
+          codes.includes(bytes[at + 4]) &&
           bytes.readUInt32LE(at) <= this.size - start - at &&
           bytes.readUInt32LE(at + 12) === high;
         const found = mayBe ? this.recordAt(start + at) : undefined;

@@ -92,5 +92,5 @@ const recordAt = (
     bytes.readUInt32LE(at + 16) !== crc32(bytes.subarray(at + headBytes, end), crc32(bytes.subarray(at + 4, at + 16)))
   )
     return undefined;
-  return { changes: readChanges(bytes, at + headBytes, end), end };
+  return { changes: readChanges(bytes.subarray(at + headBytes, end)), end };
 };

@@ -90,7 +90,7 @@ export async function* baseRows({ path, store, key, rowsAt }: BaseFile): AsyncGe
         const length = held.readUInt32LE();
         if (length === endMark) return;
         if (held.length < 4 + length) break;
-        yield readChanges(held, 4, 4 + length);
+        yield readChanges(held.subarray(4, 4 + length));
         held = held.subarray(4 + length);
       }
     }

@@ -130,7 +130,7 @@ export const decodeSegment = (bytes: Buffer, store: string, segment: number): Se
   const records: (readonly Change[])[] = [];
   for (let at = headEnd; at < end; ) {
     const next = at + 4 + bytes.readUInt32LE(at);
-    records.push(readChanges(bytes, at + 4, next));
+    records.push(readChanges(bytes.subarray(at + 4, next)));
     at = next;
   }
   return { head, sum: sum.toString('hex'), records };
