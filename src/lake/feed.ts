@@ -13,7 +13,7 @@ import {
   type Counters,
   countersKey,
   decodeCounters,
-  decodeEvent,
+  decodeRow,
   encodeCounters,
   encodeEvent,
   eventKey,
@@ -162,7 +162,7 @@ export class Feed {
       if (table === 'about' && row.equals(countersKey) && payload)
         Object.assign(this.counters, decodeCounters(Buffer.from(payload)));
       if (table !== 'events') continue;
-      if (payload) events.push(decodeEvent(row, Buffer.from(payload)));
+      if (payload) events.push(decodeRow('events', row, Buffer.from(payload)));
       else this.oldest = Math.max(this.oldest, idOfEventKey(row) + 1);
     }
     for (const event of events) {
@@ -205,7 +205,7 @@ export class Feed {
     if (id + 1 < this.oldest) return undefined;
     return this.tables
       .rows('events', { start: eventKey(id + 1), ...(limit !== undefined && { limit }) })
-      .map(({ key, payload }) => decodeEvent(key, payload))
+      .map(({ key, payload }) => decodeRow('events', key, payload))
       .filter((event) => event.id <= this.published);
   }
   last(): number {

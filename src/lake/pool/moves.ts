@@ -16,7 +16,7 @@ import type { BranchRecord, Id, TagRecord } from '../lake.types.ts';
 import {
   branchKey,
   checkBelow,
-  decodeMove,
+  decodeRow,
   encodeMove,
   moveKey,
   type BranchMove,
@@ -83,7 +83,7 @@ export class Moves {
     const { poolId, branch, tag } = this.parts;
     const prefix = branchKey(poolId, name);
     const [next] = this.tables.rows('moves', { prefix, start: moveKey(poolId, name, ns + 1n), limit: 1 });
-    if (next) return decodeMove(next.key, next.payload);
+    if (next) return decodeRow('moves', next.key, next.payload);
     const now = branch(name) ?? tag(name);
     if (now) return { from: now.commit, sinceNs: now.tsNs };
     if (this.tables.keys('moves', { prefix, limit: 1 }).length > 0) return undefined;

@@ -20,7 +20,7 @@ import type {
   PoolConfig,
   UnreadablePool,
 } from '../lake.types.ts';
-import { branchKey, decodeName, decodePool, encodeBranch, encodeName, encodePool, nameKey } from '../tables/rows.ts';
+import { branchKey, decodeRow, decodePool, encodeBranch, encodeName, encodePool, nameKey } from '../tables/rows.ts';
 import type { Change } from '../tables/tables.ts';
 import { identityVersion } from '../tables/versions.ts';
 import type { PoolFace } from './pool.ts';
@@ -104,8 +104,9 @@ export class Pools {
   }
   /** Pools that cannot be read have their names, too. @throws pool-exists */
   checkNoPool(name: string): void {
-    const payload = this.parts.stores().tables.get('names', nameKey(name));
-    if (payload && decodeName(nameKey(name), payload).name === name) throw new LakeError('pool-exists', { pool: name });
+    const key = nameKey(name);
+    const payload = this.parts.stores().tables.get('names', key);
+    if (payload && decodeRow('names', key, payload).name === name) throw new LakeError('pool-exists', { pool: name });
   }
 
   /** What its row has from now on; a pool that is not known yet comes to be. */

@@ -11,15 +11,12 @@ class RecentTable {
   get size(): number {
     return this.changes.length;
   }
-  get newest(): ReadonlyMap<string, Change> {
-    return this.indexed();
-  }
   /** All of them in their order; of what somebody reads the newest of each row alone. */
   get all(): Iterable<Change> {
     return this.index?.values() ?? this.changes;
   }
   get(key: Uint8Array): Change | undefined {
-    return this.changes.length === 0 ? undefined : this.indexed().get(textOf(key));
+    return this.changes.length === 0 ? undefined : this.newest().get(textOf(key));
   }
   put(change: Change): void {
     this.changes.push(change);
@@ -44,7 +41,8 @@ class RecentTable {
       }
     this.changes = this.changes.slice(count);
   }
-  private indexed(): Map<string, Change> {
+  /** The newest of each row. */
+  newest(): Map<string, Change> {
     if (this.index) return this.index;
     this.index = new Map();
     for (const change of this.changes) this.index.set(textOf(change.key), change);
@@ -101,7 +99,7 @@ export class RecentRows {
   }
   /** The newest of each row. */
   of(table: TableName): Iterable<Change> {
-    return this.tables.get(table)?.newest.values() ?? [];
+    return this.tables.get(table)?.newest().values() ?? [];
   }
 
   /** The newest of the rows of a range, in its order; `limit` is not looked at. */
@@ -110,7 +108,7 @@ export class RecentRows {
     const found: Change[] = [];
     const low = start ?? prefix;
     if (!rows || rows.size === 0) return found;
-    for (const change of rows.newest.values()) {
+    for (const change of rows.newest().values()) {
       const { key } = change;
       if (
         (low && Buffer.compare(key, low) < 0) ||

@@ -102,9 +102,6 @@ export const decodePool = (id: Id, payload: Buffer): PoolConfig =>
 const nameRow = jsonRow<{ readonly name: string; readonly pool: Id }>({ name: plain('name'), pool: id('pool') });
 /** A row of `names`: which pool has a name. The name comes along, as the key is only its digest. */
 export const encodeName = (name: string, pool: Id): Buffer => nameRow.encode({ name, pool });
-/** The name and pool of a row of `names`. @throws table-corrupt */
-export const decodeName = (key: RowKey, payload: Buffer): { readonly name: string; readonly pool: Id } =>
-  decoded('names', key, () => nameRow.decode(payload, {}));
 
 const branchRow = jsonRow<BranchRecord>({
   tsNs: time('ts'),
@@ -149,9 +146,6 @@ export const timeOfMove = (key: Buffer): bigint => key.readBigUInt64BE(pairBytes
 const moveRow = jsonRow<BranchMove>({ name: plain('n'), from: id('f'), sinceNs: time('s') });
 /** A row of `moves`. */
 export const encodeMove = moveRow.encode;
-/** The move of a row of `moves`. @throws table-corrupt */
-export const decodeMove = (key: RowKey, payload: Buffer): BranchMove =>
-  decoded('moves', key, () => moveRow.decode(payload, {}));
 
 /**
  * A commit with what only the lake needs. `height` is one more than that of its higher parent. `rewrite`: whether it
@@ -222,14 +216,12 @@ export const decodeView = (key: Uint8Array, payload: Buffer): ViewVersion =>
 
 /** A row of `events`. */
 export const encodeEvent = (event: LakeEvent): Buffer => json(event);
-/** The event of a row of `events`. @throws table-corrupt */
-export const decodeEvent = (key: RowKey, payload: Buffer): LakeEvent =>
-  decoded('events', key, () => {
-    const row = parse<LakeEvent>(payload);
-    for (const id of [row.poolId, row.commitId])
-      if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
-    return row;
-  });
+const eventOf = (payload: Buffer): LakeEvent => {
+  const event = parse<LakeEvent>(payload);
+  for (const id of [event.poolId, event.commitId])
+    if (id !== undefined && !isId(id)) throw new Error(`${JSON.stringify(id)} is no id`);
+  return event;
+};
 
 /** What must never be given twice: ids of events, sequence numbers of objects. */
 export interface Counters {
@@ -347,7 +339,7 @@ export const decodeIds = (row: Buffer): { readonly count: number; readonly ids: 
 const rules = {
   about: {},
   pools: { keyBytes: idBytes, decode: (key, payload) => decodePool(key.toString('hex'), payload) },
-  names: { keyBytes: idBytes, decode: decodeName },
+  names: { keyBytes: idBytes, decode: (_, payload) => nameRow.decode(payload, {}) },
   branches: { keyBytes: pairBytes, decode: decodeBranch },
   commits: { decode: (key, payload) => decodeCommit(idOfPair('commits', key), payload) },
   objects: { decode: (key, payload) => decodeObject(idOfPair('objects', key), payload) },
@@ -362,7 +354,7 @@ const rules = {
       decodeObjects(key, payload.subarray(isFirst ? 4 : 0));
     },
   },
-  events: { keyBytes: 8, decode: decodeEvent },
+  events: { keyBytes: 8, decode: (_, payload) => eventOf(payload) },
   purges: { keyBytes: idBytes },
   packs: { keyBytes: pairBytes },
   // The pool's own row, one of an object, one of a step.
@@ -376,7 +368,7 @@ const rules = {
   retries: {},
   views: { decode: decodeView },
   tags: { keyBytes: pairBytes, decode: decodeTag },
-  moves: { keyBytes: pairBytes + 8, decode: decodeMove },
+  moves: { keyBytes: pairBytes + 8, decode: (_, payload) => moveRow.decode(payload, {}) },
   // Behind the pool, what the rows are is the affair of who derives them.
   iceberg: {
     decode: (key) => {
