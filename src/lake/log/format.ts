@@ -136,8 +136,10 @@ export const recordBytes = (payloadBytes: number): number => recordHeadBytes + (
 
 /** Where a record is in the files, and their salt. */
 export interface RecordPlace {
-  readonly salt: Buffer /** Number of the file. */;
-  readonly file: number /** The byte at which it begins. */;
+  readonly salt: Buffer;
+  /** Number of the file. */
+  readonly file: number;
+  /** The byte at which it begins. */
   readonly byte: number;
 }
 

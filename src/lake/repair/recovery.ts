@@ -87,12 +87,12 @@ const open = async (options: OpenOptions): Promise<OpenedTables> => {
   const begun = logBegin(directory)!;
   const bad = await faultOfTables(options);
   const { own, foreign } = basesOf(directory);
-  const strays = [...foreign];
+  let strays = foreign;
   if (bad) {
     if (hasTables(folder)) options.rebuilt?.(bad.why);
-    strays.push(...(await rebuildTables(directory, bad.record)));
+    strays = await rebuildTables(directory, bad.record);
   }
-  for (const line of new Set(strays.flatMap(({ faults }) => faults)))
+  for (const line of strays.flatMap(({ faults }) => faults))
     options.passedOver?.(`${line}; it is not read (lake fsck -repair moves it away)`);
   return opened(options, (environment) => {
     const rest = new LogRead(directory, new Tables({ environment }).place());

@@ -16,7 +16,8 @@ import { formatVersion } from './versions.ts';
  */
 export interface TablesReport {
   readonly rows: Readonly<Record<string, number>>;
-  readonly version: number /** The last record of the log that they have, if they say so. */;
+  readonly version: number;
+  /** The last record of the log that they have, if they say so. */
   readonly record?: number;
   readonly faults: readonly string[];
 }

@@ -22,12 +22,10 @@ import type { ObjectEntry } from '../objects/list.ts';
 import { id, ids, jsonRow, optional, plain, time } from './json-rows.ts';
 import { rowFault, type TableName } from './table-rows.ts';
 
-/** 20 bytes that stand for a name of any length. */
-const nameDigest = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
-/** Key of a pool's name. */
-export const nameKey = (name: string): Buffer => nameDigest(name);
+/** Key of a pool's name: 20 bytes that stand for one of any length. */
+export const nameKey = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest().subarray(0, 20);
 /** Key of a branch or a tag of a pool. */
-export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameDigest(name)]);
+export const branchKey = (pool: Id, name: string): Buffer => Buffer.concat([idBuffer(pool), nameKey(name)]);
 /** Key of a commit, object or vacuumed object of a pool. */
 export const pairKey = (pool: Id, id: Id): Buffer => {
   const key = Buffer.from(pool + id, 'hex');
