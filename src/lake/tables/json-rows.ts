@@ -58,7 +58,7 @@ export const jsonRow = <T extends object>(members: Members<T>): JsonRow<T> => {
       const value = known as Record<keyof T, unknown>;
       for (const [member, { name, read, isOptional }] of list) {
         const written = row[name];
-        if (written !== undefined || !isOptional) value[member] = read(written);
+        if (!isOptional || (written !== undefined && written !== null)) value[member] = read(written);
       }
       return known as typeof known & T;
     },
