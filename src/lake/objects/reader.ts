@@ -661,7 +661,7 @@ export class ObjectReader {
       then(this.readSegments(segments, entry.offset, place), (bytes) =>
         this.decode(place, () =>
           make({
-            bytes: (s) => bytes.get(s)!,
+            bytes: (s) => bytesIn(bytes, s),
             dictionary: (n) => this.dictionaries[n]!,
             decoded,
             isKnown: (node) => kept.has(node),
@@ -726,7 +726,7 @@ export class ObjectReader {
           ofForm(
             flatten(
               decodeColumn(column, {
-                bytes: (s) => bytes.get(s)!,
+                bytes: (s) => bytesIn(bytes, s),
                 dictionary: () => {
                   throw new Error('nested');
                 },
@@ -808,6 +808,10 @@ const runsOf = (
   }
   return runs;
 };
+/** One without bytes is not read: texts of which a rewrite left the empty ones alone have such a segment. */
+const bytesIn = (read: ReadonlyMap<Segment, Uint8Array>, s: Segment): Uint8Array =>
+  s.length === 0 ? noBytes : read.get(s)!;
+
 /** Those of a column without its dictionary. */
 const segmentsOf = (column: Column): readonly Segment[] => {
   const segments: Segment[] = [];

@@ -155,6 +155,26 @@ test.each([
   }
 });
 
+test.each([
+  ['short texts', '""', '"a"', 6],
+  ['many texts', '""', '"a"', 299],
+  ['bytes', '0x', '0x61', 299],
+  ['lists of texts', '["",""]', '["","a"]', 299],
+  ['texts of records', '{a:""}', '{a:"once"}', 299],
+])('%s of which the empty ones alone stay', (_, empty, other, last) => {
+  const rows = vectorOf(
+    parseSupValues(Array.from({ length: last + 1 }, (_, i) => `{i:${i},v:${i === last ? other : empty}}`).join('\n')),
+  );
+  const options = { compressed: false, rowsExpected: 2000 };
+  const { bytes, copied } = without(encode(rows, 300, options), [Uint32Array.of(last)], () => 'copied', options);
+  expect(copied).toBe(1);
+  expect(allOf(bytes)).toEqual(linesOf(slice(rows, 0, last)));
+  const reader = open(bytes);
+  expect(linesOf(reader.pickPart(0, reader.parts(0)[0]!, Uint32Array.of(2, 4)) as Vector)).toEqual(
+    [2, 4].map((row) => linesOf(rows)[row]!),
+  );
+});
+
 test('steps over rows that are gone are wider, or too wide', () => {
   const distances = Float64Array.of(0, 10, 30, 40, 60, 1e6, 1e6 + 10);
   const packed = {
