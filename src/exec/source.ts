@@ -211,9 +211,10 @@ export interface Division {
 /** An iterator may give batches that need no wait in between. */
 export type QuickIterator = AsyncIterator<Vector> & { readonly nextNow?: () => Vector | undefined };
 
-/** What became of a change of a view. `version`: the 20 bytes of its id; undefined where there is no view. */
+/** What became of a change of a view. `name`, and `version`, the 20 bytes of its id: undefined where there is no view. */
 export interface ViewChanged {
   readonly change: string;
+  readonly name: string | undefined;
   readonly version: Uint8Array | undefined;
 }
 /** Where a query's rows come from besides its plan, where it loads to, and where it spills. */

@@ -22,11 +22,11 @@ interface WantedChange {
 /** @throws view-not-found, view-exists, view-moved, name-long, name-reserved */
 export const changeView = async (parts: ViewChangeParts, wanted: WantedChange): Promise<ViewChanged> => {
   const { views } = parts;
-  const { change } = wanted;
+  const change = composed(wanted.change, views);
   for (;;) {
     const there = views.named(change.name);
     try {
-      return await changeFrom(parts, there, wanted);
+      return await changeFrom(parts, there, { ...wanted, change });
     } catch (fault) {
       // Unless another change came first: then what is to be done may be something else.
       const now = views.named(change.name);
@@ -34,6 +34,12 @@ export const changeView = async (parts: ViewChangeParts, wanted: WantedChange): 
       if (now?.id === there?.id && !(isMoved && now?.version !== there?.version)) throw fault;
     }
   }
+};
+
+/** Names are composed (NFC), as paths are; a view that got its name before they were keeps it. */
+const composed = (change: ViewChange, views: Views): ViewChange => {
+  const name = views.has(change.name) ? change.name : change.name.normalize('NFC');
+  return change.action === 'rename' ? { ...change, name, to: change.to.normalize('NFC') } : { ...change, name };
 };
 
 const changeFrom = async (

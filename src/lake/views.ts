@@ -78,10 +78,13 @@ export class Views {
   named(name: string): ViewVersion | undefined {
     return this.byName.get(name);
   }
-  /** Undefined too for a version that it never had. */
+  /** By id, or by name in whatever Unicode form. Undefined too for a version that it never had. */
   find(reference: string, version?: string): ViewVersion | undefined {
     const id = parseId(reference);
-    const view = (id === undefined ? undefined : this.byId.get(id)) ?? this.byName.get(reference);
+    const view =
+      (id === undefined ? undefined : this.byId.get(id)) ??
+      this.byName.get(reference) ??
+      this.byName.get(reference.normalize('NFC'));
     if (!view || version === undefined) return view;
     const wanted = parseId(version);
     const key = wanted === undefined ? undefined : pairKey(view.id, wanted);

@@ -36,8 +36,7 @@ export const changeRows = (op: Extract<PlanOp, { kind: 'changeRows' }>, { host }
 export const changeView = (change: ViewChange, { host }: ExecutionContext): Step =>
   function* run() {
     assert(host.changeView, 'views are of lakes');
-    const { change: made, version } = yield* wait(host.changeView(change));
-    const name = change.action === 'rename' && made !== 'unchanged' ? change.to : change.name;
+    const { change: made, name = change.name, version } = yield* wait(host.changeView(change));
     yield vectorOf([
       recordValue([
         { name: 'view', value: stringValue(name) },

@@ -353,7 +353,9 @@ const jsonTexts = (bytes: Uint8Array): ReadonlyMap<string, string> | undefined =
   if (!text.startsWith('{') || text.includes('\\u')) return undefined;
   try {
     const fields = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>);
-    return fields.every((f): f is [string, string] => typeof f[1] === 'string') ? new Map(fields) : undefined;
+    if (!fields.every((f): f is [string, string] => typeof f[1] === 'string')) return undefined;
+    // As the reader has them. Each by itself: in the whole text a mark could join the letter of an escape.
+    return new Map(fields.map(([name, value]) => [name, value.normalize('NFC')]));
   } catch {
     return undefined;
   }

@@ -181,7 +181,8 @@ export class PoolFace implements Pool {
     return this.store.tip(name);
   }
 
-  async createBranch(name: string, commit: Id): Promise<BranchRecord> {
+  async createBranch(written: string, commit: Id): Promise<BranchRecord> {
+    const name = written.normalize('NFC');
     await this.do({ kind: 'create branch', name, commit: plainId(commit) ?? commit });
     return this.store.branch(name);
   }
@@ -196,7 +197,8 @@ export class PoolFace implements Pool {
   async protect(branch: string, protection: Protection, terms: TipTerms = {}): Promise<void> {
     await this.do({ kind: 'protect', branch, protection, ...terms });
   }
-  async createTag(name: string, commit: Id): Promise<TagRecord> {
+  async createTag(written: string, commit: Id): Promise<TagRecord> {
+    const name = written.normalize('NFC');
     await this.do({ kind: 'create tag', name, commit: plainId(commit) ?? commit });
     return this.store.tags.tag(name);
   }

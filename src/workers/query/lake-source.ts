@@ -67,7 +67,7 @@ export const executionHost = (
   },
   changeView: async (change) => {
     const { change: made, view } = await task.call({ kind: 'view', change });
-    return { change: made, version: view && new Uint8Array(Buffer.from(view.version, 'hex')) };
+    return { change: made, name: view?.name, version: view && new Uint8Array(Buffer.from(view.version, 'hex')) };
   },
   divide: divider(task, tools, progress),
   debug,
