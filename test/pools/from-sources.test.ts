@@ -26,7 +26,7 @@ beforeAll(async () => {
   server = createServer((request, response) => {
     hits++;
     if (request.url === '/inside') response.writeHead(302, { location: `http://localhost:${port}/rows` }).end();
-    else response.end('{"a":5}\n{"a":6}\n');
+    else response.writeHead(request.url?.startsWith('/part') ? 206 : 200).end('{"a":5}\n{"a":6}\n');
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -196,6 +196,15 @@ describe('with options', () => {
       /169\.254\.169\.254, which is not public/,
     );
     expect(hits).toBe(before + 1);
+  });
+
+  test('a part of a resource is read only where a range was asked for', async () => {
+    const url = `http://127.0.0.1:${port}/part`;
+    expect(await refusal(service, `from '${url}'`)).toMatchObject({
+      status: 400,
+      error: `${url}: 206 Partial Content, though no range was asked for`,
+    });
+    expect(await service.query(`from '${url}' (headers {Range:["bytes=0-15"]}) | count()`)).toBe('2\n');
   });
 });
 

@@ -116,16 +116,22 @@ const followed = async (
       if (redirects >= redirectsMax)
         throw new LakeError('from-http-redirects', { url: first.url, limit: redirectsMax });
       request = redirected(request, url, location, status);
-    } else if (status >= 200 && status < 300) return { url, response };
-    else {
+    } else {
+      // Rows that lack the rest of a resource would be taken for all of it.
+      const isUnaskedPart = status === 206 && !asksRange(request);
+      if (status >= 200 && status < 300 && !isUnaskedPart) return { url, response };
       response.destroy();
+      const fault = `${status} ${response.statusMessage ?? ''}`.trim();
       throw new LakeError('from-http-failed', {
         url: request.url,
-        fault: `${status} ${response.statusMessage ?? ''}`.trim(),
+        fault: isUnaskedPart ? `${fault}, though no range was asked for` : fault,
       });
     }
   }
 };
+
+const asksRange = ({ headers = {} }: UrlRequest): boolean =>
+  Object.keys(headers).some((name) => name.toLowerCase() === 'range');
 
 const redirected = (request: UrlRequest, from: URL, location: string, status: number): UrlRequest => {
   if (!URL.canParse(location, from.href)) throw new LakeError('from-http-malformed', { url: location });
