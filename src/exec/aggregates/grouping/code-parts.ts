@@ -118,7 +118,7 @@ export class AnyNumberPart implements Part {
     const integers: Vector = { form: 'number', type: integer, length: size, values: table.values(isUnsigned(integer)) };
     if (this.floats.size === 0 && !table.isHuge) return integers;
     const tags = Uint32Array.from(this.asFloat.array.subarray(0, size));
-    for (const code of table.huge()) tags[code] = 2;
+    for (const code of table.huge()) if (tags[code] === 0) tags[code] = 2;
     return tidy(dynamic(tags, range(0, size), [integers, floats, unsigned]));
   }
 }

@@ -188,21 +188,28 @@ export class NumberTable {
   }
   private bigCode(low: number, high: number, signed: boolean, insert: boolean): number {
     const upper = signed ? high | 0 : high;
-    if (isSafe(low, upper) || (this.byValue && isFloatToo(low, upper)))
-      return this.code(upper * 4294967296 + low, insert);
     const isHuge = !signed && upper > 0x7fffffff;
     const { size } = this.words;
-    const code = this.words.code(low, high, insert, isHuge ? hugeKind : bigKind);
-    if (this.words.size > size) isHuge ? this.huges++ : this.bigs++;
+    const isFloat = isSafe(low, upper) || (this.byValue && isFloatToo(low, upper));
+    const code = isFloat
+      ? this.code(upper * 4294967296 + low, insert)
+      : this.words.code(low, high, insert, isHuge ? hugeKind : bigKind);
+    if (this.words.size > size) {
+      if (isHuge) this.huges++;
+      else if (!isFloat) this.bigs++;
+    }
     return code;
   }
-  /** Whether numbers of 2^63 and more are there, and which codes are theirs. */
+  /** Whether integers of 2^63 and more came, and which codes are of such numbers; some may have come as floats alone. */
   get isHuge(): boolean {
     return this.huges > 0;
   }
   huge(): Uint32Array {
-    const { kinds } = this.words.words();
-    return Uint32Array.from(kinds.keys()).filter((code) => kinds[code] === hugeKind);
+    const { bits, kinds } = this.known();
+    const floats = new Float64Array(bits.buffer);
+    return Uint32Array.from(floats.keys()).filter(
+      (code) => kinds[code] === hugeKind || (kinds[code] === floatKind && floats[code] >= 2 ** 63),
+    );
   }
   /** The number of each code as a float. */
   floats(): Float64Array {
