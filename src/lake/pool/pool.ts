@@ -431,7 +431,7 @@ export class PoolFace implements Pool {
   /** Where a branch of this name was before a transaction moved it, which came after the cut; undefined: none did. */
   before(cut: Cut, commitish: string): Id | undefined {
     const id = parseId(commitish);
-    return id && this.store.hasCommit(id) ? undefined : cut.before(this.config.id, commitish);
+    return id && this.store.hasCommit(id) ? undefined : cut.before(this.config.id, this.store.nameOf(commitish));
   }
   async asOf(name: string, time: string): Promise<Id> {
     return this.store.moves.asOf(name, time);

@@ -225,8 +225,13 @@ export class PoolStore {
     throw new LakeError('branch-not-found', { branch: name });
   }
   /** The commit of a branch or a tag. @throws branch-not-found */
-  tip(name: string): Id {
+  tip(reference: string): Id {
+    const name = this.nameOf(reference);
     return (this.tags.find(name) ?? this.branch(name)).commit;
+  }
+  /** The name of a branch or tag that is read by it in whatever Unicode form. */
+  nameOf(reference: string): string {
+    return this.branches().has(reference) || this.tags.find(reference) ? reference : reference.normalize('NFC');
   }
   /** A branch or a tag is at the commit. */
   isNamed(commit: Id): boolean {
@@ -242,7 +247,8 @@ export class PoolStore {
   resolve(commitish: string): Id {
     const id = parseId(commitish);
     if (id && this.hasCommit(id)) return id;
-    const named = (this.branches().get(commitish) ?? this.tags.find(commitish))?.commit;
+    const name = this.nameOf(commitish);
+    const named = (this.branches().get(name) ?? this.tags.find(name))?.commit;
     const found = named ?? plainId(commitish);
     if (!found) throw new LakeError('branch-not-found', { branch: commitish });
     if (this.hasCommit(found)) return found;
