@@ -6,7 +6,7 @@
 import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
 import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { integer, underValue, bytesData, stringData } from '../../../vectors/value.ts';
-import { digitsOf } from '../digits.ts';
+import { digitsOf } from './digits.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
 import {
   unitsOf as toUnits,

@@ -20,11 +20,11 @@ export const uuidOfBytes = (bytes: Uint8Array): string | undefined => {
 };
 /** The texts of rows of 16 bytes; undefined if one has another number of them. */
 export const uuidTextsOf = ({ length, offsets, bytes }: BytesVector): BytesVector | undefined => {
-  for (let i = 0; i < length; i++) if (offsets[i + 1]! - offsets[i]! !== byteCount) return undefined;
+  for (let i = 0; i < length; i++) if (offsets[i + 1] - offsets[i] !== byteCount) return undefined;
   const out = new Uint8Array(length * characterCount);
   const ends = new Uint32Array(length + 1);
   for (let i = 0; i < length; i++) {
-    write(bytes, offsets[i]!, out, i * characterCount);
+    write(bytes, offsets[i], out, i * characterCount);
     ends[i + 1] = (i + 1) * characterCount;
   }
   return { form: 'bytes', type: types.string, length, offsets: ends, bytes: out };
@@ -36,8 +36,8 @@ const write = (bytes: Uint8Array, from: number, out: Uint8Array, to: number): vo
   let at = to;
   for (let i = 0; i < byteCount; i++) {
     if (i === 4 || i === 6 || i === 8 || i === 10) out[at++] = hyphen;
-    const byte = bytes[from + i]!;
-    out[at++] = digits[byte >> 4]!;
-    out[at++] = digits[byte & 15]!;
+    const byte = bytes[from + i];
+    out[at++] = digits[byte >> 4];
+    out[at++] = digits[byte & 15];
   }
 };

@@ -15,8 +15,8 @@ const drawn =
     const offsets = Uint32Array.from({ length: length + 1 }, (_, i) => i * size);
     for (let at = 0; at < bytes.length; at += size) {
       write?.(bytes, at);
-      bytes[at + 6] = (bytes[at + 6]! & 0x0f) | (version << 4);
-      bytes[at + 8] = (bytes[at + 8]! & 0x3f) | 0x80;
+      bytes[at + 6] = (bytes[at + 6] & 0x0f) | (version << 4);
+      bytes[at + 8] = (bytes[at + 8] & 0x3f) | 0x80;
     }
     return uuidTextsOf({ form: 'bytes', type: types.bytes, length, offsets, bytes })!;
   };

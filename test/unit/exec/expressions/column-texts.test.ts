@@ -1,6 +1,6 @@
 /** Columns of texts that are written at once say what each row's text by itself does. */
 import { expect, test } from 'vitest';
-import { digitsOf } from '../../../../src/exec/expressions/digits.ts';
+import { digitsOf } from '../../../../src/exec/expressions/sql/digits.ts';
 import { uuidOf, uuidOfBytes, uuidTextsOf } from '../../../../src/exec/expressions/sql/uuids.ts';
 import { types } from '../../../../src/vectors/type.ts';
 import { type BytesVector, textAt } from '../../../../src/vectors/vector.ts';

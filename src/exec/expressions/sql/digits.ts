@@ -1,6 +1,6 @@
 /** Integers as decimal texts, a column at a time: a text for each row by itself takes ten times as long. */
-import { types } from '../../vectors/type.ts';
-import type { BytesVector, NumberVector } from '../../vectors/vector.ts';
+import { types } from '../../../vectors/type.ts';
+import type { BytesVector, NumberVector } from '../../../vectors/vector.ts';
 
 /** The longest is -9223372036854775808, or 18446744073709551615. */
 const longest = 20;
@@ -13,7 +13,7 @@ export const digitsOf = ({ values, length }: NumberVector): BytesVector => {
   const offsets = new Uint32Array(length + 1);
   let end = 0;
   for (let i = 0; i < length; i++) {
-    const x = values[i]!;
+    const x = values[i];
     end = typeof x === 'number' ? writeNumber(x, bytes, end) : writeBigint(x, bytes, end);
     offsets[i + 1] = end;
   }
