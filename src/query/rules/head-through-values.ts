@@ -22,6 +22,9 @@ export const headThroughValues = {
   },
 } as const satisfies Rule;
 
-/** Gives exactly one value for each that comes: one record (a record is never quiet), renamed or changed fields. */
+/**
+ * Gives exactly one value for each that comes: one record, which is never quiet. A `rename` drops quiet and missing
+ * values.
+ */
 export const isOneToOne = (op: PlanOp): boolean =>
-  (op.kind === 'values' && op.exprs.length === 1 && op.exprs[0].kind === 'record') || op.kind === 'rename';
+  op.kind === 'values' && op.exprs.length === 1 && op.exprs[0].kind === 'record';
