@@ -30,6 +30,7 @@ import { byKernel, rowsOf, type FunctionRow } from '../row.ts';
 import { Refusal, byRow, rowKernel, type Entries, type Items } from '../typed.ts';
 import { having } from './flat-items.ts';
 import { elementsAtPlaces } from './places.ts';
+import { zip } from './zip.ts';
 
 const isNull = (v: Value): boolean => v.type === types.null;
 /** An array of these elements; without elements it is of the element type that is known. */
@@ -199,28 +200,6 @@ const resized = (list: Items, size: number | bigint | null, filler: Value = null
     list.element,
   );
 };
-/** What a record takes while it is put together, and each of its fields, about. */
-const zippedBytes = 96;
-const zippedFieldBytes = 56;
-const zipped = (...args: readonly (Value | null)[]): Value | Refusal => {
-  const all = args.filter((v) => v !== undefined);
-  const last = all.at(-1);
-  const isCut = last?.type === types.bool;
-  const given = isCut ? all.slice(0, -1) : all;
-  const lists = given.map((v) => (v === null ? nothing : itemsOf(v)));
-  const wrong = lists.indexOf(undefined);
-  if (wrong >= 0) return new Refusal('list argument required', wrong);
-  const sizes = lists.map((l) => l!.values.length);
-  const size = isCut && last.data === true ? Math.min(...sizes) : Math.max(...sizes);
-  charge(size * (zippedBytes + lists.length * zippedFieldBytes), 'list_zip');
-  return listOf(
-    Array.from({ length: size }, (_, i) =>
-      recordValue(lists.map((l, k) => ({ name: `c${k}`, value: l!.values[i] ?? nullValue }))),
-    ),
-    types.null,
-  );
-};
-
 const noNulls = new Refusal('no nulls may be in the second list', 1);
 const kept = (list: Items, marks: Items): Value | Refusal => {
   if (marks.values.some(isNull)) return noNulls;
@@ -468,7 +447,7 @@ export const lists: readonly FunctionRow[] = [
   ...rowsOf(
     'list_zip(a, ...)',
     'Records of the elements of several lists at each place; a last argument true cuts to the shortest one.',
-    byRow('list_zip', ['value?'], 'value', zipped),
+    byKernel(zip, 'bare'),
     [
       ['list_zip([1,2],["a","b"])', '[{c0:1,c1:"a"},{c0:2,c1:"b"}]'],
       ['list_zip([1,2],["a"],true)', '[{c0:1,c1:"a"}]'],
