@@ -1,8 +1,9 @@
 /**
  * Subqueries of SQL that use columns of the queries around them; IN, ANY and ALL over them with SQL's rules for null.
  */
-import { types } from '../../vectors/type.ts';
-import { arrayValue, boolValue, nullValue } from '../../vectors/value.ts';
+import { isLongDecimal } from '../../vectors/decimal.ts';
+import { type Type, isNumeric, types } from '../../vectors/type.ts';
+import { arrayValue, boolValue, intValue, nullValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, type SqlNames, lowerExpr } from '../analyze/exprs.ts';
 import { ignoresInput, lowerSubqueryOps, sourced, subqueryOf } from '../analyze/queries.ts';
@@ -10,6 +11,7 @@ import type { ArraySubqueryExpr, Expr, Op, QuantifiedExpr, QueryNode, Span, SqlB
 import { correlated } from '../analyze/correlated.ts';
 import { callOf, exprKey, fieldOf, isSourced, literal, thisExpr } from '../plan/walk.ts';
 import type { CompareOperator, Correlated, PlanExpr, PlanOp } from '../plan/plan.ts';
+import { alternatives } from '../types/of.ts';
 import { type Pair, distinctRows, openColumnsMax, openPatterns } from './rows-in.ts';
 import { columnsOf } from './tables.ts';
 
@@ -155,6 +157,14 @@ const anyOf = (
   if (columns.length !== (isRow ? parts.length : 1))
     return a.wrong(widthFault(columns.length, parts?.length ?? 1), place);
   const isFree = !capture.isUsed;
+  const [column] = columns;
+  if (
+    isFree &&
+    !isRow &&
+    operator !== '==' &&
+    isOrdered(a.typeByContent(sourced(ops), types.null, fieldOf(thisExpr, column)))
+  )
+    return besideExtremes(operator, left, ops, column);
   const pairs = (isRow ? parts : [left]).map(
     (x, i): Pair => ({ left: capture.outer(x), right: fieldOf(thisExpr, columns[i]) }),
   );
@@ -183,6 +193,54 @@ const anyOf = (
       { when: exists([unsure(pairs[0].right)]), then: unknown },
     ],
   };
+};
+
+/**
+ * The same for the rows of a query that uses no columns of the row around it: these are read once, and what is compared
+ * is their least or greatest value. Joined to each value of the row around, 2,000 values took eight times the processor
+ * time.
+ */
+const besideExtremes = (
+  operator: Exclude<CompareOperator, '=='>,
+  left: PlanExpr,
+  ops: Ops,
+  column: string,
+): PlanExpr => {
+  const argument = fieldOf(thisExpr, column);
+  const names = extremes[operator];
+  const aggregates = [...names.map((name) => ({ name, argument })), { name: 'count' }, { name: 'count', argument }].map(
+    (call, i) => ({ target: [`a${i}`], aggregate: { ...call, distinct: false, sql: true } as const }),
+  );
+  const summary = subqueryOf([...ops, { kind: 'aggregate', sql: true, keys: [], aggregates }], 'scalar');
+  const at = (i: number): PlanExpr => fieldOf(summary, `a${i}`);
+  const [rows, given] = [at(names.length), at(names.length + 1)];
+  return {
+    kind: 'case',
+    otherwise: no,
+    branches: [
+      ...names.map((_, i) => ({ when: sqlCompare(left, operator, at(i)), then: yes })),
+      {
+        when: { kind: 'isNull', operand: left, sql: true },
+        then: { kind: 'conditional', test: sqlCompare(rows, '>', literal(intValue(0))), then: unknown, otherwise: no },
+      },
+      { when: sqlCompare(rows, '>', given), then: unknown },
+    ],
+  };
+};
+/** The values of which one fits if any does. */
+const extremes: Readonly<Record<Exclude<CompareOperator, '=='>, readonly ('min' | 'max')[]>> = {
+  '<': ['max'],
+  '<=': ['max'],
+  '>': ['min'],
+  '>=': ['min'],
+  '!=': ['min', 'max'],
+};
+/** Whether values are of one type, whose extremes are in the order of comparisons. */
+const isOrdered = (t: Type): boolean => {
+  const members = alternatives(t).filter((m) => m !== types.null);
+  const [first] = members;
+  const only = first?.kind === 'named' && !isLongDecimal(first) ? first.inner : first;
+  return members.length === 1 && only !== undefined && (isNumeric(only) || only === types.string);
 };
 
 /** The columns of a subquery, by its type or, of `*`, by what the rows of its pools have. */
