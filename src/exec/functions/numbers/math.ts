@@ -6,6 +6,7 @@ import { type Vector, bools, flatten, nulls, numbers, take, ofForm } from '../..
 import { apply } from '../../expressions/apply.ts';
 import { castVector } from '../../expressions/cast.ts';
 import { goFloat } from '../../expressions/number-text.ts';
+import { floatsFor } from '../../expressions/float-room.ts';
 import { original, overlay, rowsWith, tidy, truth, truthOf, wrapErrors, inner } from '../../expressions/rows.ts';
 import { logarithm } from './elementary.ts';
 import { roundDigits, roundHalfAway } from './rounding.ts';
@@ -30,7 +31,12 @@ const abs: Kernel = ([arg], length) => {
   if (!isNumber(arg!)) return wrapErrors('abs: not a number', arg!);
   const v = ofForm(flatten(arg!), 'number');
   if (isUnsigned(v.type)) return original(arg!);
-  if (v.values instanceof Float64Array) return numbers(v.type, v.values.subarray(0, length).map(Math.abs));
+  if (v.values instanceof Float64Array) {
+    const { values } = v;
+    const out = floatsFor(length);
+    for (let i = 0; i < length; i++) out[i] = Math.abs(values[i]);
+    return numbers(v.type, out);
+  }
   const out = new BigInt64Array(length);
   for (let i = 0; i < length; i++) out[i] = v.values[i] < 0n ? -(v.values[i] as bigint) : (v.values[i] as bigint);
   return numbers(v.type, out);
