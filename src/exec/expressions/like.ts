@@ -17,12 +17,45 @@ export const likeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
   const bytes = textToBytes(pattern);
   const pieces = piecesOf(bytes);
   if (pieces) return (v) => (pieces.middle.length > 0 ? rowsContaining(v, pieces) : rowsBetween(v, pieces));
+  const read = new LikePattern();
+  read.set(bytes, 0, bytes.length);
   return (v) => {
     const out = new Uint8Array(v.length);
-    for (let i = 0; i < v.length; i++) if (likeMatches(bytes, v.bytes, v.offsets[i], v.offsets[i + 1])) out[i] = 1;
+    for (let i = 0; i < v.length; i++) if (likeMatches(read, v.bytes, v.offsets[i], v.offsets[i + 1])) out[i] = 1;
     return out;
   };
 };
+
+/** A pattern as it is compared: its bytes, and which of them stand for any run or any character. */
+export class LikePattern {
+  length = 0;
+  bytes: Uint8Array = new Uint8Array(64);
+  kinds = new Uint8Array(64);
+  /**
+   * Takes the pattern `source[start, end)`; the character behind one of `escape` is itself. False: there is none behind
+   * the last.
+   */
+  set(source: Uint8Array, start: number, end: number, escape?: Uint8Array): boolean {
+    if (this.bytes.length < end - start) {
+      this.bytes = new Uint8Array((end - start) * 2);
+      this.kinds = new Uint8Array((end - start) * 2);
+    }
+    let to = 0;
+    for (let at = start; at < end; at++) {
+      let kind: number = kinds.itself;
+      if (escape && escape.length > 0 && at + escape.length <= end && isAt(source, escape, at)) {
+        at += escape.length;
+        if (at === end) return false;
+      } else if (source[at] === percent) kind = kinds.run;
+      else if (source[at] === underscore) kind = kinds.one;
+      this.bytes[to] = source[at];
+      this.kinds[to++] = kind;
+    }
+    this.length = to;
+    return true;
+  }
+}
+const kinds = { itself: 0, run: 1, one: 2 } as const;
 
 /** Undefined if the pattern is no such: it has `_`, or no `%`. */
 const piecesOf = (pattern: Uint8Array): Pieces | undefined => {
@@ -101,37 +134,56 @@ const isAt = (bytes: Uint8Array, text: Uint8Array, at: number): boolean => {
 /** The same without regard to letter case. */
 export const ilikeRows = (pattern: string): ((v: BytesVector) => Uint8Array) => {
   const bytes = textToBytes(pattern.toLowerCase());
+  const read = new LikePattern();
+  read.set(bytes, 0, bytes.length);
+  const lower = new LowerText();
   return (v) => {
     const out = new Uint8Array(v.length);
-    let scratch = new Uint8Array(64);
     for (let i = 0; i < v.length; i++) {
-      const start = v.offsets[i];
-      const length = v.offsets[i + 1] - start;
-      if (scratch.length < length) scratch = new Uint8Array(length * 2);
-      let all = 0;
-      for (let k = 0; k < length; k++) {
-        const b = v.bytes[start + k];
-        all |= b;
-        scratch[k] = b >= 0x41 && b <= 0x5a ? b + 0x20 : b;
-      }
-      const text = all < 0x80 ? scratch : textToBytes(textAt(v, i).toLowerCase());
-      if (likeMatches(bytes, text, 0, all < 0x80 ? length : text.length)) out[i] = 1;
+      lower.set(v, i);
+      if (likeMatches(read, lower.bytes, 0, lower.length)) out[i] = 1;
     }
     return out;
   };
 };
+/** One text after the other in lower case. */
+export class LowerText {
+  length = 0;
+  bytes: Uint8Array = new Uint8Array(64);
+  set(v: BytesVector, row: number): void {
+    const start = v.offsets[row];
+    const length = v.offsets[row + 1] - start;
+    if (this.bytes.length < length) this.bytes = new Uint8Array(length * 2);
+    const { bytes } = this;
+    let all = 0;
+    for (let k = 0; k < length; k++) {
+      const b = v.bytes[start + k];
+      all |= b;
+      bytes[k] = b >= 0x41 && b <= 0x5a ? b + 0x20 : b;
+    }
+    this.length = length;
+    if (all < 0x80) return;
+    this.bytes = textToBytes(textAt(v, row).toLowerCase());
+    this.length = this.bytes.length;
+  }
+}
 /** Keeps one place to go back to: behind the last `%`. */
-const likeMatches = (pattern: Uint8Array, text: Uint8Array, start: number, end: number): boolean => {
+export const likeMatches = (pattern: LikePattern, text: Uint8Array, start: number, end: number): boolean => {
+  const { bytes, kinds: kindAt, length } = pattern;
   let at = start;
   let p = 0;
   let star = -1;
   let resume = 0;
   while (at < end) {
-    if (p < pattern.length && pattern[p] === percent) {
+    const kind = p < length ? kindAt[p] : none;
+    if (kind === kinds.run) {
       star = ++p;
       resume = at;
-    } else if (p < pattern.length && (pattern[p] === underscore || pattern[p] === text[at])) {
-      at = pattern[p] === underscore ? nextCharacter(text, at, end) : at + 1;
+    } else if (kind === kinds.itself && bytes[p] === text[at]) {
+      at++;
+      p++;
+    } else if (kind === kinds.one) {
+      at = nextCharacter(text, at, end);
       p++;
     } else if (star >= 0) {
       resume = nextCharacter(text, resume, end);
@@ -139,6 +191,7 @@ const likeMatches = (pattern: Uint8Array, text: Uint8Array, start: number, end: 
       p = star;
     } else return false;
   }
-  while (p < pattern.length && pattern[p] === percent) p++;
-  return p === pattern.length;
+  while (p < length && kindAt[p] === kinds.run) p++;
+  return p === length;
 };
+const none = 3;

@@ -130,7 +130,7 @@ export const rowKernel =
   };
 
 /** Rows that are null or errors, whatever the column has there. */
-class Failures {
+export class Failures {
   private readonly length: number;
   private readonly rows = new Map<string, { readonly refusal: Refusal | null; readonly marks: Uint8Array }>();
   constructor(length: number) {
