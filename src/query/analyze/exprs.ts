@@ -30,7 +30,7 @@ import type {
   WindowExpr,
 } from '../ast.ts';
 import { callOf, columnOf, compareOf, fieldOf, literal, thisExpr } from '../plan/walk.ts';
-import type { ArithmeticOperator, CompareOperator, PlanExpr, RecordElement } from '../plan/plan.ts';
+import type { ArithmeticOperator, CompareOperator, PlanExpr, PlanOp, RecordElement } from '../plan/plan.ts';
 import { constantOf, inNamedQuery } from './decls.ts';
 import { once } from './once.ts';
 import type { Scope } from './scope.ts';
@@ -571,11 +571,21 @@ const lowerIn = (a: Analysis, left: PlanExpr, e: Expr, c: ExprContext): PlanExpr
   const found = lowerCorrelatedIn(a, left, e.query, c);
   if ('kind' in found) return found;
   checkOneColumn(a, e.query, found.ops);
-  const ops = sourced(found.ops);
+  return lowerAmong(a, left, found.ops, e, c);
+};
+/** Whether a value is one of those that a query of its own gives. */
+export const lowerAmong = (
+  a: Analysis,
+  left: PlanExpr,
+  found: readonly PlanOp[],
+  place: Span,
+  c: ExprContext,
+): PlanExpr => {
+  const ops = sourced(found);
   const [column, ...others] = columnsOf(a.typeOf(ops, types.null)) ?? [];
   const ofColumn = column !== undefined && others.length === 0 && left.kind !== 'record';
   const [value, member] = ofColumn ? besideColumn(left, a.rowTypeByContent(ops, types.null), column, c) : [left];
-  const right = a.at(e, subqueryOf(member ? [...found.ops, { kind: 'values', exprs: [member] }] : found.ops, 'list'));
+  const right = a.at(place, subqueryOf(member ? [...found, { kind: 'values', exprs: [member] }] : found, 'list'));
   a.places.untyped.add(right);
   return { kind: 'in', left: value, right, ofQuery: true, ...(ofColumn && { ofColumn }), sql: true };
 };

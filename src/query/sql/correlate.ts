@@ -5,7 +5,7 @@ import { isLongDecimal } from '../../vectors/decimal.ts';
 import { type Type, isNumeric, types } from '../../vectors/type.ts';
 import { arrayValue, boolValue, intValue, nullValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
-import { type ExprContext, type SqlNames, lowerExpr } from '../analyze/exprs.ts';
+import { type ExprContext, type SqlNames, lowerAmong, lowerExpr } from '../analyze/exprs.ts';
 import { ignoresInput, lowerSubqueryOps, sourced, subqueryOf } from '../analyze/queries.ts';
 import type { ArraySubqueryExpr, Expr, Op, QuantifiedExpr, QueryNode, Span, SqlBody } from '../ast.ts';
 import { correlated } from '../analyze/correlated.ts';
@@ -119,10 +119,12 @@ export const lowerQuantified = (a: Analysis, e: QuantifiedExpr, c: ExprContext):
   if (!c.sql) return a.wrong(`${e.quantifier} over a query is for SQL alone`, e);
   const capture = new Capture(a, c.sql);
   const ops = lowerSubqueryOps(a, e.query, c, capture.names);
-  const quantity: Quantity = { capture, place: e.query };
-  return e.quantifier === 'any'
-    ? anyOf(a, e.op, left, ops, quantity)
-    : { kind: 'not', operand: anyOf(a, negated[e.op], left, ops, quantity) };
+  const operator = e.quantifier === 'any' ? e.op : negated[e.op];
+  const any =
+    operator === '==' && !capture.isUsed && left.kind !== 'record' && columnNames(a, ops)?.length === 1
+      ? lowerAmong(a, left, ops, e.query, c)
+      : anyOf(a, operator, left, ops, { capture, place: e.query });
+  return e.quantifier === 'any' ? any : { kind: 'not', operand: any };
 };
 
 const negated: Readonly<Record<QuantifiedExpr['op'], CompareOperator>> = {
