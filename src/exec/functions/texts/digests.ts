@@ -1,5 +1,5 @@
 /** Hashes and hexadecimal text. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { textToBytes } from '../../../vectors/texts/codec.ts';
 import { chargeText } from '../../../vectors/stop.ts';
 import { types } from '../../../vectors/type.ts';
@@ -25,11 +25,7 @@ const digestRow = (name: 'md5' | 'sha1' | 'sha256', example: string): FunctionRo
     const bytes = bytesOf(v!);
     return bytes === undefined
       ? refused(`${name}: string or bytes argument required`, v!)
-      : stringValue(
-          createHash(name)
-            .update(typeof bytes === 'string' ? textToBytes(bytes) : bytes)
-            .digest('hex'),
-        );
+      : stringValue(hash(name, bytes, 'hex'));
   }, 'bare'),
 });
 
