@@ -238,21 +238,32 @@ export const spread = (v: Vector, length: number): NumberArray => {
     : ofForm(v, 'number').values;
 };
 
-/** Numbers again and again, for the next batch: those of the last few constants. Nobody writes to them. */
+/**
+ * Numbers again and again, for the next batch: those of the last few constants that were met twice, since joins without
+ * keys have another one in each step. Nobody writes to them.
+ */
 const kept: { readonly x: number; readonly values: Float64Array }[] = [];
+const met: number[] = [];
 const keptMax = 4;
 const keptRowsMin = 8192;
 const keptRowsMax = 32_768;
 /** At least `length` times the number. */
 const repeated = (x: number, length: number): Float64Array => {
   for (const { x: known, values } of kept) if (Object.is(known, x) && values.length >= length) return values;
-  if (length > keptRowsMax) return new Float64Array(length).fill(x);
+  if (length > keptRowsMax || !isMet(x)) return new Float64Array(length).fill(x);
   const values = new Float64Array(length > keptRowsMin ? keptRowsMax : keptRowsMin).fill(x);
   const known = kept.findIndex((k) => Object.is(k.x, x));
   if (known >= 0) kept.splice(known, 1);
   kept.unshift({ x, values });
   if (kept.length > keptMax) kept.pop();
   return values;
+};
+
+const isMet = (x: number): boolean => {
+  if (met.some((m) => Object.is(m, x))) return true;
+  met.unshift(x);
+  if (met.length > keptMax) met.pop();
+  return false;
 };
 
 /** `out`: where a result in floats may go. */
