@@ -13,6 +13,7 @@ import { combine, isTrue, tidy } from '../../expressions/rows.ts';
 import { type Item, type Side, batches, evaluate } from '../../operator.ts';
 import { Breath } from '../rows/breath.ts';
 import type { Build } from '../build.ts';
+import { crossed, isCrossable } from './crossed.ts';
 import type { Found, JoinIndex, Keys } from './index.ts';
 import { type Ranges, candidates } from './ranges.ts';
 import { kinds, kindsOf } from '../rows/kinds.ts';
@@ -116,6 +117,17 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
     if (keepsLeft(op)) matched = new Uint8Array(left.length);
     return yield* give(ones.lefts, ones.rights, 0, left.length);
   }
+  const { rows } = index;
+  if (parts.leftKeys.length === 0 && parts.residual && !parts.ranges && isCrossable(left, rows)) {
+    if (!piece) matched = new Uint8Array(left.length);
+    return yield* crossed(left, rows, {
+      test: (l, r) => testPairs(parts.residual!, op, l, r),
+      give: giveMatches,
+      isDone: (row) => op.firstOnly === true && matched[row] === 1,
+      breath,
+      pairsMax,
+    });
+  }
   const found = index.find(keys, left.length);
   const { heads, order, next } = found;
   const near = parts.ranges && (yield* candidates(parts.ranges, index, left, found));
@@ -160,8 +172,11 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   }
   /** Tests the candidates and gives the matches, and what rows [from, to) are without one. */
   function* give(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
-    let kept = yield* test(leftRows, rightRows);
-    if (op.firstOnly && !isOne) kept = firstOnly(kept, leftRows, matched);
+    const kept = yield* test(leftRows, rightRows);
+    yield* giveMatches(kept ? lookUp(leftRows, kept) : leftRows, kept ? lookUp(rightRows, kept) : rightRows, from, to);
+  }
+  function* giveMatches(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
+    const kept = op.firstOnly && !isOne ? firstOnly(leftRows, matched) : undefined;
     const ownLeft = kept ? lookUp(leftRows, kept) : leftRows;
     const ownRight = kept ? lookUp(rightRows, kept) : rightRows;
     if (piece || keepsLeft(op)) for (let k = 0; k < ownLeft.length; k++) matched[ownLeft[k]] = 1;
@@ -172,8 +187,7 @@ export function* probe(batch: Vector, index: JoinIndex, parts: JoinParts, piece?
   }
   function* test(leftRows: Uint32Array, rightRows: Uint32Array): Generator<Side, Uint32Array | undefined> {
     if (!parts.residual || leftRows.length === 0) return undefined;
-    const kept = isTrue(yield* evaluate(parts.residual, pairs(op, ofLeft(leftRows), take(index.rows, rightRows))));
-    return kept.length === leftRows.length ? undefined : kept;
+    return yield* testPairs(parts.residual, op, ofLeft(leftRows), take(index.rows, rightRows));
   }
   function* results(leftRows: Uint32Array, rightRows: Uint32Array, from: number, to: number): Generator<Item> {
     const alone = keepsLeft(op) && piece?.isLast !== false ? aloneRows(matched, out, from, to) : new Uint32Array(0);
@@ -220,16 +234,25 @@ const onePairEach = ({ heads, order }: Found, length: number, lefts: Uint32Array
   return n;
 };
 
-/** The first of the candidates of each row that has had no match yet. */
-const firstOnly = (kept: Uint32Array | undefined, leftRows: Uint32Array, matched: Uint8Array): Uint32Array => {
-  const all = kept ?? range(0, leftRows.length);
-  const out = new Uint32Array(all.length);
+/** The places of pairs that the residual holds for; undefined: all. */
+function* testPairs(
+  residual: AsyncEvaluator,
+  op: JoinOp,
+  left: Vector,
+  right: Vector,
+): Generator<Side, Uint32Array | undefined> {
+  const kept = isTrue(yield* evaluate(residual, pairs(op, left, right)));
+  return kept.length === left.length ? undefined : kept;
+}
+
+/** The first match of each row that has had none yet. */
+const firstOnly = (leftRows: Uint32Array, matched: Uint8Array): Uint32Array => {
+  const out = new Uint32Array(leftRows.length);
   let n = 0;
-  for (let i = 0; i < all.length; i++) {
-    const row = leftRows[all[i]];
-    if (matched[row]) continue;
-    matched[row] = 1;
-    out[n++] = all[i];
+  for (let i = 0; i < leftRows.length; i++) {
+    if (matched[leftRows[i]]) continue;
+    matched[leftRows[i]] = 1;
+    out[n++] = i;
   }
   return out.subarray(0, n);
 };
