@@ -13,13 +13,13 @@ const input = rows.map(({ id, x }) => `{id:${id},x:${x}}`).join(' ');
 const isMatch = (a: Row, b: Row): boolean => a.x !== null && b.x !== null && (a.x * b.x) % 31 === 7;
 const condition = 'a.x * b.x % 31 = 7';
 
-const sizes = {
+const sizes: Readonly<Record<string, readonly [number, number]>> = {
   'both long': [700, 700],
   'a short right side': [700, 30],
   'a short left side': [30, 700],
   'both short': [30, 30],
 };
-for (const [title, [lefts, rights]] of Object.entries(sizes) as [string, readonly [number, number]][]) {
+for (const [title, [lefts, rights]] of Object.entries(sizes)) {
   const left = rows.slice(0, lefts);
   const right = rows.slice(0, rights);
   const [a, b] = [`(from input | id < ${lefts}) a`, `(from input | id < ${rights}) b`];
