@@ -33,9 +33,9 @@ for (const [title, [lefts, rights]] of Object.entries(sizes)) {
     expect(await run('join')).toBe(text(pairs));
   });
   test(`${title}: left, and those without a match in their places`, async () => {
-    const all = left.flatMap(({ id }) => {
+    const all = left.flatMap(({ id }): readonly (readonly [number, number | null])[] => {
       const own = pairs.filter(([l]) => l === id);
-      return own.length > 0 ? own : [[id, null] as const];
+      return own.length > 0 ? own : [[id, null]];
     });
     expect(await run('left join')).toBe(text(all));
   });
