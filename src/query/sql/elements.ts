@@ -7,7 +7,7 @@
  *   ..), which is worked out once a row.
  */
 import { typeText, types } from '../../vectors/type.ts';
-import { intValue, nullValue, stringValue } from '../../vectors/value.ts';
+import { intValue, nullValue, stringData, stringValue } from '../../vectors/value.ts';
 import type { Analysis } from '../analyze/context.ts';
 import { type ExprContext, type SqlNames, lowerExpr, lowerValue } from '../analyze/exprs.ts';
 import type {
@@ -121,7 +121,7 @@ export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: Expr
   const name = operatorFunctions[op as keyof typeof operatorFunctions];
   if (op === '<@') return callOf(name, right, left);
   if (op === '->' || op === '->>')
-    return { kind: 'call', name, arguments: [left, right], sql: true, ...(c.attempt && { attempt: true }) };
+    return { kind: 'call', name, arguments: ofOnePath(left, right), sql: true, ...(c.attempt && { attempt: true }) };
   const isShift = op === '<<' || op === '>>';
   if (!(isShift || op === '&') || !(isWide(left, c.sql?.typeOf) || (!isShift && isWide(right, c.sql?.typeOf))))
     return callOf(name, left, right);
@@ -129,6 +129,32 @@ export const sqlOperator = (op: string, left: PlanExpr, right: PlanExpr, c: Expr
   const operands = [left, right, ...(isShift ? [literal(intValue(128))] : [])];
   return castTo({ kind: 'call', name, arguments: operands, sql: true }, { kind: 'wide', unsigned: false });
 };
+
+/**
+ * What `->` and `->>` are given: of steps one behind the other, to names and places that are written out, the first value
+ * and one path. Step by step an object between them was parsed and written again: two steps took five times as long.
+ */
+const ofOnePath = (left: PlanExpr, right: PlanExpr): readonly PlanExpr[] => {
+  if (left.kind !== 'call' || left.name !== 'json_extract' || left.arguments.length !== 2) return [left, right];
+  const [value, before] = left.arguments as readonly [PlanExpr, PlanExpr];
+  const [first, second] = [stepsIn(before), stepsIn(right)];
+  return first === undefined || second === undefined
+    ? [left, right]
+    : [value, literal(stringValue(`$${first}${second}`))];
+};
+/** The steps to one place as a path has them behind its $; undefined for others, and for what is no literal. */
+const stepsIn = (e: PlanExpr): string | undefined => {
+  if (e.kind !== 'literal') return undefined;
+  const { type, data } = e.value;
+  if (type === types.int64) return Number(data) >= 0 ? `[${String(data)}]` : undefined;
+  if (type !== types.string) return undefined;
+  const text = stringData(data);
+  if (text.startsWith('/')) return undefined;
+  if (!text.startsWith('$')) return `."${text.replace(/["\\]/g, '\\$&')}"`;
+  return plainPath.test(text) ? text.slice(1) : undefined;
+};
+/** A path of names without quotes and of places from the first one on. */
+const plainPath = /^\$(?:\.[^."[*]+|\[\d+\])*$/;
 
 /** LIKE and ILIKE with a pattern that is worked out for each row, or with an escape character. */
 export const lowerPattern = (
