@@ -10,8 +10,10 @@ type Nanos = number | bigint;
 /** The day of a time by the calendar, and its nanoseconds. */
 const partsOf = (t: Nanos) => {
   const at = BigInt(t);
-  const clock = ((at % nanosOfDay) + nanosOfDay) % nanosOfDay;
-  return { ...dateOfDays(Number((at - clock) / nanosOfDay)), clock };
+  const rest = at % nanosOfDay;
+  const clock = rest < 0n ? rest + nanosOfDay : rest;
+  const { year, month, day } = dateOfDays(Number((at - clock) / nanosOfDay));
+  return { year, month, day, clock };
 };
 /** Years, months, days and the clock from one time to a later one, as a calendar counts them. */
 const between = (from: Nanos, to: Nanos): TimeSpan => {
