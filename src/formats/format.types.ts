@@ -199,6 +199,11 @@ export interface WriteOptions {
   readonly bsupCompress?: boolean;
   /** BSUP: a frame ends when its values, not compressed, have this many bytes. Default 524,288. */
   readonly bsupFrameBytes?: number;
+  /**
+   * What a writer may gather of rows and bytes before it gives some out, at the moment. Default: as much as the format
+   * wants. What is written is the same, in smaller frames, objects and groups.
+   */
+  readonly gatherBytesMax?: () => number;
   /** The bytes are a part of an answer that several threads write: those that `joinParts` (parts.ts) puts together. */
   readonly part?: boolean;
   /**

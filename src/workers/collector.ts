@@ -12,6 +12,8 @@ const youngBytesMax = 16 << 20;
 const freshBytesMax = 32 << 20;
 /** Where a thread holds so much, and the process is near to its bound, each task is one of those. */
 const largeBytes = 128 << 20;
+/** The same of a thread with so many tasks: what each holds is little, and what all have left grows old meanwhile. */
+const crowd = { tasksMin: 16, bytes: 32 << 20 };
 /** In a thread without a task, which has the time. */
 const idleBytesMax = 16 << 20;
 
@@ -84,11 +86,11 @@ export const collectWorthwhile = (): void => {
  * own). Without this and the higher threshold of the allocator four of ClickBench's groupings of a million rows take
  * 1.2 times the processor time.
  */
-export const collectLarge = (): void => {
+export const collectLarge = (tasks = 1): void => {
   const heap = heapNow();
   keptOfHeap = Math.min(keptOfHeap, heap);
   if (!isTight) return;
-  if (bytesNow() > largeBytes) collectWorthwhile();
+  if (bytesNow() > (tasks < crowd.tasksMin ? largeBytes : crowd.bytes)) collectWorthwhile();
   else if (fresh() > youngBytesMax) collectYoung();
   if (heap - keptOfHeap > heapBytesMax || shared > sharedBytesMax) collectAll();
 };

@@ -39,7 +39,7 @@ import { isMergeInto } from '../query/analyze.ts';
 import { runUpsert } from './load/upsert-task.ts';
 import { runRender } from './load/render-task.ts';
 import { TaskSpill } from './query/spill.ts';
-import { Task, answerWindow, discard, keepBuffersFor, smallChunkBytes } from './task.ts';
+import { Task, answerGather, answerWindow, discard, keepBuffersFor, smallChunkBytes } from './task.ts';
 import { TaskCounter, taskAt, tellThread } from './task-counts.ts';
 import { TurnClaim } from './query/turn-claim.ts';
 import { WarmUp } from './warm-up.ts';
@@ -56,6 +56,7 @@ const counts = new Float64Array(settings.counts);
 const tasks = new Map<number, Task>();
 let begunTasks = 0;
 const windowBytes = answerWindow({ bytesMax: settings.windowBytesMax, answers: () => tasks.size });
+const gatherBytesMax = answerGather({ answers: () => tasks.size });
 const budget = new LoadBudget(settings.loadMemoryBytesMax, { isNear: () => isNear() });
 const counters = new CacheCounters(settings.thread.of, settings.cacheCounts);
 const { index: thread } = settings.thread;
@@ -152,6 +153,11 @@ const tools: WorkerTools = {
   readLimits: { ...settings.formatLimits, expandedBytesMax: settings.expandedBytesMax },
 };
 
+/** Whether a task has something to do but to wait for a client that does not read. */
+const isAtWork = (): boolean => {
+  for (const task of tasks.values()) if (!task.isWaiting) return true;
+  return false;
+};
 /** How often it is looked whether tasks hold much. */
 const lookEveryMs = 100;
 let lookedAt = performance.now();
@@ -160,7 +166,7 @@ setInterval(() => {
   tellThread(counts, { ...diskTotals, lateMs: now - lookedAt - lookEveryMs, ...heldBytes() });
   lookedAt = now;
   noteResident(process.memoryUsage.rss(), settings.residentBytesMax);
-  if (tasks.size > 0) collectLarge();
+  if (isAtWork()) collectLarge(tasks.size);
   else collectTight();
 }, lookEveryMs).unref();
 
@@ -359,6 +365,7 @@ const take = (message: ToWorker): void => {
     post,
     message.prefetched,
     new TaskCounter(message.task, tasks.has(taskAt(counts, message.task)) ? undefined : counts),
+    gatherBytesMax,
   );
   tasks.set(task.id, task);
   begunTasks++;

@@ -61,13 +61,18 @@ export const returnPages = ({
     const now = performance.now();
     const resident = process.memoryUsage.rss();
     if (isOurs && isKept !== resident < residentBytesMax * nearShare) keepFreed((isKept = !isKept));
-    if (isBusy() || begun() !== seen) {
+    const isNear = resident > residentBytesMax * nearShare;
+    const works = isBusy() || begun() !== seen;
+    if (works) {
       seen = begun();
       workedAt = now;
       rested = 0;
+    }
+    // What a crowd has left goes at once, not beside what the next one makes.
+    if (works || (isNear && rested === 0 && now - workedAt <= rests[0].ms)) {
       noteResident(resident, residentBytesMax);
       collectLarge();
-      if (resident > residentBytesMax * nearShare) giveBack();
+      if (isNear) giveBack();
     } else if (rested < rests.length && now - workedAt > rests[rested].ms) {
       collect[rests[rested++].part]();
       giveBack();

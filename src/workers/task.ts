@@ -25,11 +25,20 @@ export type Post = (message: FromWorker, transfer?: readonly ArrayBuffer[]) => v
 
 /** Buffers of chunks: those of text writers with room for the row that fills them up. */
 const bufferBytes = (512 << 10) + (32 << 10);
+/** Where writers may gather less than this, chunks are in buffers of this size: most of a large one would be empty. */
+const smallBufferBytes = 256 << 10;
 /** The tasks of a thread share them. */
 const buffers = new ChunkBuffers(bufferBytes, { free: freeBuffer, made: noteShared });
+const smallBuffers = new ChunkBuffers(smallBufferBytes, { made: noteShared });
+/** A buffer of either size, which nobody reads or writes any more. */
+const takeBack = (buffer: SharedArrayBuffer): void => {
+  buffers.give(buffer);
+  smallBuffers.give(buffer);
+};
 /** So many tasks are under way in this thread. */
 export const keepBuffersFor = (tasks: number): void => {
   buffers.answers(tasks);
+  smallBuffers.answers(tasks);
 };
 /** Less than this is sooner copied than shared. */
 export const smallChunkBytes = 16 << 10;
@@ -45,6 +54,20 @@ export const answerWindow =
   () =>
     Math.min(bytesMax, answersBytesMax / Math.max(1, answers()));
 
+/** What the writers of a thread gather, together: it is there up to three times while it is written. */
+const gatheredBytesMax = 8 << 20;
+/** From so many answers of a thread on their writers share what they may gather; chunks of less cost more than they save. */
+const gatherersMin = 3;
+const gatherBytesMin = 64 << 10;
+/**
+ * Bytes that a writer may gather, of rows and of what is written, before it gives some out: it holds them for as long
+ * as its client does not read.
+ */
+export const answerGather =
+  ({ answers }: { readonly answers: () => number }): (() => number) =>
+  () =>
+    answers() < gatherersMin ? Infinity : Math.max(gatherBytesMin, gatheredBytesMax / answers());
+
 /** Waiting less than this is no sign of a slow receiver. */
 const heldUpMsMin = 4;
 
@@ -53,7 +76,7 @@ const turnMsMax = 10;
 
 /** A message that nobody waits for any more: a way to a part must be closed, else that waits for ever. */
 export const discard = (message: ToWorker): void => {
-  if (message.type === 'credit') for (const buffer of message.buffers ?? []) buffers.give(buffer);
+  if (message.type === 'credit') for (const buffer of message.buffers ?? []) takeBack(buffer);
   if (message.type === 'answer' && message.value instanceof MessagePort) message.value.close();
 };
 
@@ -74,6 +97,8 @@ export class Task {
   private readonly post: Post;
   private readonly abort = new AbortController();
   private readonly windowBytes: () => number;
+  /** Bytes that the writer of its answer may gather. */
+  readonly gatherBytesMax: () => number;
   private sent = 0;
   private waiting: (() => void) | undefined;
   private nextCall = 0;
@@ -89,7 +114,9 @@ export class Task {
     post: Post,
     prefetched: readonly Prefetched[] = [],
     counter = new TaskCounter(id),
+    gatherBytesMax: () => number = () => Infinity,
   ) {
+    this.gatherBytesMax = gatherBytesMax;
     this.id = id;
     this.prefetched = prefetched;
     this.counter = counter;
@@ -97,6 +124,12 @@ export class Task {
     this.post = post;
   }
 
+  /** Room for so many bytes that will be sent, at most those of one of `buffers`. */
+  room(length: number): Uint8Array {
+    if (length < smallChunkBytes) return new Uint8Array(length);
+    const isSmall = length <= smallBuffers.size && this.gatherBytesMax() <= smallBuffers.size;
+    return (isSmall ? smallBuffers : buffers).take().subarray(0, length);
+  }
   get signal(): AbortSignal {
     return this.abort.signal;
   }
@@ -112,7 +145,7 @@ export class Task {
         return;
       case 'credit':
         this.sent -= message.bytes;
-        for (const buffer of message.buffers ?? []) this.buffers.give(buffer);
+        for (const buffer of message.buffers ?? []) takeBack(buffer);
         this.wake();
         return;
       case 'cancel':
@@ -187,26 +220,32 @@ export class Task {
    * shared.
    */
   *shareable(bytes: Uint8Array): Generator<Uint8Array> {
-    const isOurs = this.buffers.has(bytes);
+    const isOurs = buffers.has(bytes) || smallBuffers.has(bytes);
     if (bytes.length >= smallChunkBytes) {
       if (isOurs) {
         yield bytes;
         return;
       }
-      for (let start = 0; start < bytes.length; start += this.buffers.size)
-        yield this.shared(bytes.subarray(start, start + this.buffers.size));
-      this.buffers.done(bytes);
+      for (let start = 0; start < bytes.length; start += buffers.size)
+        yield this.shared(bytes.subarray(start, start + buffers.size));
+      buffers.done(bytes);
     } else if (!isOurs && bytes.byteLength === bytes.buffer.byteLength) yield bytes;
     else {
       const out = new Uint8Array(bytes);
-      this.buffers.done(bytes);
+      this.done(bytes);
       yield out;
     }
   }
   private shared(bytes: Uint8Array): Uint8Array {
-    const out = this.buffers.take();
+    const out = this.room(bytes.length);
     out.set(bytes);
-    return out.subarray(0, bytes.length);
+    return out;
+  }
+
+  /** Nobody looks at the bytes any more. */
+  done(bytes: Uint8Array): void {
+    buffers.done(bytes);
+    smallBuffers.done(bytes);
   }
 
   /** Lets messages through if the last turn was long; throws when the task was cancelled. */

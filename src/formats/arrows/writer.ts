@@ -16,7 +16,7 @@ import { messageBytes, schemaHeader } from './schema-write.ts';
 const batchRows = 1024;
 const batchBytes = 4 << 20;
 
-export const createArrowsWriter = ({ buffers, arrowFile = false }: WriteOptions): Writer => {
+export const createArrowsWriter = ({ buffers, arrowFile = false, gatherBytesMax }: WriteOptions): Writer => {
   const file = arrowFile ? new FileMarks() : undefined;
   let columns: readonly Column[] = [];
   let schema: Uint8Array | undefined;
@@ -30,6 +30,7 @@ export const createArrowsWriter = ({ buffers, arrowFile = false }: WriteOptions)
     writer: writerName,
     rows: batchRows,
     bytes: batchBytes,
+    gatherBytesMax,
     start: (type) => {
       start(columnsOf(type, writerName));
     },

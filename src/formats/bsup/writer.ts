@@ -44,7 +44,10 @@ const lastRowBytes = (32 << 10) - headBytes;
 export const createBsupWriter = (options: WriteOptions): Writer => new BsupWriter(options);
 
 class BsupWriter implements Writer {
-  private readonly frameBytesMin: number;
+  private readonly frameBytesDefault: number;
+  private readonly gatherBytesMax: () => number;
+  /** A frame of the batch that is written ends when its values have this many bytes. */
+  private frameBytesMin: number;
   private readonly compress: boolean;
   private readonly isAwaited: () => boolean;
   private readonly buffers: ChunkBuffers | undefined;
@@ -60,7 +63,8 @@ class BsupWriter implements Writer {
   private open = false;
 
   constructor(options: WriteOptions) {
-    this.frameBytesMin = options.bsupFrameBytes ?? frameBytesDefault;
+    this.frameBytesDefault = this.frameBytesMin = options.bsupFrameBytes ?? frameBytesDefault;
+    this.gatherBytesMax = options.gatherBytesMax ?? (() => Infinity);
     this.compress = options.bsupCompress ?? true;
     this.isAwaited = options.isAwaited ?? (() => false);
     this.buffers = options.buffers;
@@ -69,6 +73,7 @@ class BsupWriter implements Writer {
 
   *write(batch: Vector): Generator<Uint8Array> {
     if (batch.length === 0) return;
+    this.frameBytesMin = Math.min(this.frameBytesDefault, this.gatherBytesMax());
     let column;
     this.space.begin();
     try {
@@ -204,7 +209,9 @@ class BsupWriter implements Writer {
     const { buffers, values } = this;
     const grownSize = Math.max(size, values.length * 2);
     const frameSize = headBytes + this.frameBytesMin + lastRowBytes;
-    const isShared = buffers && grownSize >= frameSize >> 2 && Math.max(size, frameSize) <= buffers.size;
+    // Small frames are copied into messages: in a shared buffer most of it would be empty.
+    const isLarge = buffers && frameSize > buffers.size >> 1;
+    const isShared = isLarge && grownSize >= frameSize >> 2 && Math.max(size, frameSize) <= buffers.size;
     const grown = isShared
       ? buffers.take()
       : buffers && grownSize > buffers.size

@@ -11,6 +11,7 @@ import { typesOf } from '../../vectors/fuse.ts';
 import { supText } from '../../vectors/sup/print.ts';
 import { type RecordType, type Type, typeText } from '../../vectors/type.ts';
 import { shownSize } from '../../vectors/shown-size.ts';
+import { chargeHeld } from '../../vectors/stop.ts';
 import { type RecordVector, type Vector, flatten, slice, valueAt } from '../../vectors/vector.ts';
 import { settled } from './out.ts';
 import { withoutLongDecimals } from './decimals.ts';
@@ -22,7 +23,9 @@ interface RowGroups {
   /** Rows that are given out together, save for the last ones. */
   readonly rows: number;
   /** Rows that take about so many bytes are given out, however few they are. */
-  readonly bytes?: number;
+  readonly bytes: number;
+  /** The same, if it is less at the moment. */
+  readonly gatherBytesMax?: (() => number) | undefined;
   /** Told the type of the records before the first of them. @throws LakeError `write-columns-unsupported` */
   start(type: RecordType): void;
 }
@@ -71,14 +74,16 @@ export class RecordRows {
   }
 
   private *take(rows: Vector): Generator<RecordVector> {
-    const { rows: rowsMax, bytes: bytesMax = Infinity } = this.groups;
-    const rowBytes = bytesMax === Infinity ? 0 : shownSize(rows) / rows.length;
+    const { rows: rowsMax, bytes, gatherBytesMax } = this.groups;
+    const bytesMax = Math.min(bytes, gatherBytesMax?.() ?? bytes);
+    const rowBytes = shownSize(rows) / rows.length;
     for (let start = 0; start < rows.length; ) {
       const fit = rowBytes === 0 ? rowsMax : Math.max(1, Math.floor((bytesMax - this.bytes) / rowBytes));
       const end = Math.min(rows.length, start + rowsMax - this.length, start + fit);
       this.pending.push(recordsOf(slice(rows, start, end)));
       this.length += end - start;
       this.bytes += (end - start) * rowBytes;
+      chargeHeld((end - start) * rowBytes);
       if (this.length >= rowsMax || this.bytes + rowBytes > bytesMax) yield this.joined();
       start = end;
     }

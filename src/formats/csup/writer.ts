@@ -2,6 +2,7 @@
 import { concat } from '../../vectors/concat.ts';
 import { vectorOf } from '../../vectors/builder.ts';
 import { sizeOf } from '../../vectors/sizes.ts';
+import { chargeHeld } from '../../vectors/stop.ts';
 import { type Vector, noRows, slice } from '../../vectors/vector.ts';
 import type { WriteOptions, Writer } from '../format.types.ts';
 import { valueOf } from './descriptors.ts';
@@ -49,19 +50,21 @@ class CsupWriter implements Writer {
   }
 
   *write(batch: Vector): Generator<Uint8Array> {
+    const bytesMax = Math.min(objectBytesMax, this.options.gatherBytesMax?.() ?? objectBytesMax);
     for (let start = 0; start < batch.length; ) {
       let end = Math.min(batch.length, start + objectRowsMax - this.rows);
       let part = slice(batch, start, end);
       let size = unfoldedSize(part);
-      for (; size > objectBytesMax && end > start + 1; size = unfoldedSize(part)) {
+      for (; size > bytesMax && end > start + 1; size = unfoldedSize(part)) {
         end = start + ((end - start) >> 1);
         part = slice(batch, start, end);
       }
+      chargeHeld(size);
       this.held.push(part);
       this.rows += part.length;
       this.bytes += size;
       start += part.length;
-      if (this.rows >= objectRowsMax || this.bytes >= objectBytesMax) yield* this.object();
+      if (this.rows >= objectRowsMax || this.bytes >= bytesMax) yield* this.object();
     }
   }
 

@@ -17,12 +17,13 @@ const groupRows = 1 << 16;
  */
 const groupBytes = 24 << 20;
 
-export const createParquetWriter = (_options: WriteOptions): Writer => {
+export const createParquetWriter = ({ gatherBytesMax }: WriteOptions): Writer => {
   const file = new ParquetFile();
   const rows = new RecordRows({
     writer: writerName,
     rows: groupRows,
     bytes: groupBytes,
+    gatherBytesMax,
     start: (type) => file.start(schemaOf(columnsOf(type, writerName))),
   });
   return {

@@ -11,6 +11,8 @@ import { messageOf } from '../../errors.ts';
 import { aggregateCatalog } from '../../exec/aggregates/aggregates.ts';
 import { windowCatalog } from '../../exec/windows/windows.ts';
 import { execute } from '../../exec/compile.ts';
+import { batches } from '../../exec/operator.ts';
+import { flatSize } from '../../exec/operators/compact.ts';
 import { evaluateConstant } from '../../exec/expressions/compile.ts';
 import { functionCatalog } from '../../exec/functions/functions.ts';
 import { type Encoder, createEncoder } from '../../formats/codings/encode.ts';
@@ -35,7 +37,7 @@ import { divideOutput } from './output-division.ts';
 import { poolContent } from './pool-content.ts';
 import type { QueryStats } from '../pool.types.ts';
 import type { TaskSpill } from './spill.ts';
-import { type Task, smallChunkBytes } from '../task.ts';
+import type { Task } from '../task.ts';
 import type { TaskCounter } from '../task-counts.ts';
 
 type QueryTask = Extract<TaskRequest, { kind: 'query' }>;
@@ -133,6 +135,7 @@ export const runQuery = async (
     channelIds,
     arrowFile,
     buffers: task.buffers,
+    gatherBytesMax: task.gatherBytesMax,
     isAwaited: () => !task.isHeldUp,
     // What was done is done: its answer is one in every format.
     othersAsText: plan.pipeline.ops.some(
@@ -236,9 +239,19 @@ class Output {
       this.channels.add(channel);
       if (performance.now() - this.toldAt >= statisticsEveryMs) await this.tell('QueryStats', this.statsValue());
     }
-    this.progress.recordsSent += batch.length;
-    await this.hold(this.writer.write(batch));
-    if (performance.now() - this.heldSince >= (this.started ? gatherMsMax : this.firstMsMax)) await this.flush();
+    for (const rows of this.pieces(batch)) {
+      this.progress.recordsSent += rows.length;
+      await this.hold(this.writer.write(rows));
+      if (performance.now() - this.heldSince >= (this.started ? gatherMsMax : this.firstMsMax)) await this.flush();
+    }
+  }
+
+  /** A writer holds some bytes for each row that it is given: where it may gather little, it gets few at a time. */
+  private *pieces(batch: Vector): Generator<Vector> {
+    const bytesMax = this.task.gatherBytesMax();
+    const bytes = bytesMax < chunkBytes && batch.length > 1 ? flatSize(batch) : 0;
+    if (bytes <= bytesMax) yield batch;
+    else yield* batches(batch, Math.max(1, Math.floor((batch.length * bytesMax) / bytes)));
   }
 
   /** What the text may not mean as it was written. */
@@ -302,7 +315,7 @@ class Output {
       if (done) return;
       this.held.push(value);
       this.heldBytes += value.length;
-      if (this.heldBytes >= chunkBytes) await this.flush();
+      if (this.heldBytes >= Math.min(chunkBytes, this.task.gatherBytesMax())) await this.flush();
     }
   }
 
@@ -312,9 +325,9 @@ class Output {
     this.held = [];
     this.heldBytes = 0;
     this.started = true;
-    for (const bytes of joined(held, this.task.buffers)) {
+    for (const bytes of joined(held, this.task.buffers, (length) => this.task.room(length))) {
       await this.task.send(this.encoder ? await this.encoder.encode(bytes) : bytes, this.stats());
-      if (this.encoder) this.task.buffers.done(bytes);
+      if (this.encoder) this.task.done(bytes);
     }
   }
 
@@ -344,7 +357,11 @@ class Output {
 const channelValue = (channel: string): Value => recordValue([{ name: 'channel', value: stringValue(channel) }]);
 
 /** Chunks in buffers that can be sent go as they are, others that follow each other together, in such a buffer. */
-const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly Uint8Array[] => {
+const joined = (
+  chunks: readonly Uint8Array[],
+  buffers: ChunkBuffers,
+  room: (length: number) => Uint8Array,
+): readonly Uint8Array[] => {
   const out: Uint8Array[] = [];
   for (let start = 0; start < chunks.length; ) {
     if (buffers.has(chunks[start]!)) {
@@ -359,14 +376,7 @@ const joined = (chunks: readonly Uint8Array[], buffers: ChunkBuffers): readonly 
       (end === start || length + chunks[end]!.length <= buffers.size)
     )
       length += chunks[end++]!.length;
-    out.push(
-      end - start === 1
-        ? chunks[start]!
-        : joinBytes(
-            chunks.slice(start, end),
-            length < smallChunkBytes ? new Uint8Array(length) : buffers.take().subarray(0, length),
-          ),
-    );
+    out.push(end - start === 1 ? chunks[start]! : joinBytes(chunks.slice(start, end), room(length)));
     start = end;
   }
   return out;

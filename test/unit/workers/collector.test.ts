@@ -111,7 +111,9 @@ test('so are those of an answer that its client leaves', async () => {
     const task = { credit: () => undefined } as unknown as RunningTask;
     const chunks = stream.reply('q', task, new QueryWatch({ id: 'q' }), () => undefined).chunks[Symbol.asyncIterator]();
     void chunks.next();
-    void chunks.return?.().then(collectLarge);
+    void chunks.return?.().then(() => {
+      collectLarge();
+    });
   };
   noteResident(800, 1000);
   expect(await askedFor(leaves(24), 0)).toEqual([]);
