@@ -169,7 +169,7 @@ class Plan {
 
   /**
    * Jobs of different pools ran side by side. The number of the event that a job drew says where it stood; a job
-   * without one comes right after the job before it of the same machine.
+   * without one comes right after the job before it of the same machine, or of the lake if that changed its pool since.
    */
   private inOrder(): readonly PlannedJob[] {
     const told = new Map(this.events.map((event) => [event.id, event]));
@@ -179,15 +179,18 @@ class Plan {
       [...told.values()].filter((event) => event.kind === 'pool-new').map((event) => [event.poolId, event.id]),
     );
     const firsts = firstNumbers(this.ended);
+    /** By pool, where its last change by the lake stood: what is refused after that is told with the new name. */
+    const changed = new Map<string, number>();
     const placed = this.ended.map((one, index) => {
       const drawn = one.outcome.status === 'done' ? one.outcome.events?.[0]?.id : takeGap(gaps, one);
       const at =
         firsts.get(transactionOf(one)) ??
         drawn ??
-        last.get(one.actor) ??
+        latest(last.get(one.actor), changed.get(one.pool)) ??
         (one.actor === 'lake' ? 0 : created.get(one.pool)) ??
         0;
       last.set(one.actor, at);
+      if (one.actor === 'lake') changed.set(one.pool, at);
       return { one, at, index, event: one.outcome.status === 'done' ? drawn : undefined };
     });
     return behindAll(placed)
@@ -222,6 +225,9 @@ class Plan {
     return outcome.commit === undefined ? undefined : this.commits.get(`${pool} ${outcome.commit}`);
   }
 }
+
+const latest = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
 const transactionOf = ({ job }: Asked): number => (job.kind === 'transaction' ? job.transaction : -1);
 /**

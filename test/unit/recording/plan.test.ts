@@ -56,3 +56,17 @@ test('one that failed in two pools stays behind what each of them did', async ()
     ]),
   ).toEqual(['b 9', 'a 1', 'b 1']);
 });
+test('what a pool refused stays behind the change of the pool by the lake before it', async () => {
+  const ofLake = (fields: object): RecordLine =>
+    ({ ...(message('', fields) as object), actor: 'lake', machine: 'lake' }) as RecordLine;
+  const asked = (id: number): RecordLine => message('a', { event: { type: 'job', job: { id, kind: 'create tag' } } });
+  const rename = { id: 2, kind: 'rename pool', poolId: 'a', name: 'c' };
+  expect(
+    await ordered([
+      ...[asked(1), settled('a', done(1, 5))],
+      ...[ofLake({ event: { type: 'job', job: rename } })],
+      ...[ofLake({ event: { type: 'done' }, emitted: [{ type: 'settled', outcomes: [done(2, 6)] }] })],
+      ...[asked(3), settled('a', failed(3))],
+    ]),
+  ).toEqual(['a 1', 'a 2', 'a 3']);
+});
