@@ -312,6 +312,10 @@ const firstDifference = <T>(x: readonly T[], y: readonly T[], compare: (a: T, b:
   return 0;
 };
 
+/** Whether fields are those of a row `(x, y)` of SQL, which has places for names: `c0`, `c1` and so on. */
+export const hasPlaces = (fields: readonly { readonly name: string }[]): boolean =>
+  fields.length > 0 && fields.every(({ name }, i) => name === `c${i}`);
+
 /** Compares two texts by their UTF-8 bytes, which is code point order (UTF-16 order differs above U+FFFF). */
 export const compareText = (a: string, b: string): number => {
   const n = Math.min(a.length, b.length);

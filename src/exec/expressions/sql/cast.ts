@@ -4,7 +4,7 @@
  * blanks around them. Null stays null, and an error that a row has already (an absent field) stays too.
  */
 import { type SqlType, modelType, sqlTypeOfName } from '../../../query/sql/values/types.ts';
-import { type PrimitiveType, bitsOf, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
+import { type PrimitiveType, bitsOf, hasPlaces, isFloat, isInteger, isUnsigned, types } from '../../../vectors/type.ts';
 import { integer, underValue, bytesData, stringData } from '../../../vectors/value.ts';
 import { digitsOf } from './digits.ts';
 import { decimalFloatText, fitsInt64, roundFloat } from '../../../vectors/literal.ts';
@@ -743,7 +743,7 @@ const castFields = (v: RecordVector, type: SqlType & { readonly kind: 'map' }, c
  */
 const castStruct = (v: RecordVector, type: SqlType & { readonly kind: 'struct' }, cast: SqlCast): Vector => {
   const inner = withoutFrom(cast);
-  const isRow = v.fields.length === type.fields.length && v.fields.every((f, k) => f.name === `c${k}`);
+  const isRow = v.fields.length === type.fields.length && hasPlaces(v.fields);
   const sources = type.fields.map((target, k) =>
     isRow ? v.fields[k] : v.fields.find((f) => f.name.toLowerCase() === target.name.toLowerCase()),
   );

@@ -18,7 +18,7 @@ import {
 } from '../../../vectors/literal.ts';
 import { type Exact, exactOf, exactOfText, exactText, unitsAt } from '../../../vectors/decimal.ts';
 import { spanOf, spanRecord } from '../../../vectors/spans.ts';
-import { type RecordType, type Type, isFloat, types } from '../../../vectors/type.ts';
+import { type Type, hasPlaces, isFloat, types } from '../../../vectors/type.ts';
 import {
   type Data,
   type Value,
@@ -265,7 +265,7 @@ export const sqlText = (v: Value, known?: SqlType): string => {
         const { name, type: of } = type.fields[k];
         return [name, innerText({ type: of, data: x ?? null }, fieldOf(known, name))] as const;
       });
-      return isRow(type)
+      return hasPlaces(type.fields)
         ? `(${parts.map(([, text]) => text).join(', ')})`
         : `{${parts.map(([name, text]) => `'${name}': ${text}`).join(', ')}}`;
     }
@@ -284,8 +284,6 @@ export const sqlText = (v: Value, known?: SqlType): string => {
 };
 const fieldOf = (known: SqlType | undefined, name: string): SqlType | undefined =>
   known?.kind === 'struct' ? known.fields.find((f) => f.name === name)?.type : undefined;
-/** A record of places alone, as `(1, 'a')` makes it. */
-const isRow = (type: RecordType): boolean => type.fields.length > 0 && type.fields.every((f, k) => f.name === `c${k}`);
 /** What the name of a value's type says of it in SQL. */
 const knownByName = (v: Value): SqlType | undefined => {
   if (v.type.kind === 'union') return knownByName(memberData(v.data));

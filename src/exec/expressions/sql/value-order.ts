@@ -6,12 +6,13 @@ import { checkStopAt } from '../../../vectors/stop.ts';
 import { compareValues } from '../../../vectors/compare.ts';
 import { compareExact, comparedOf, isLongDecimal, knownValue, nearValue } from '../../../vectors/decimal.ts';
 import { lengthOfSpan, spanOf, spanRecord } from '../../../vectors/spans.ts';
-import { isNumeric } from '../../../vectors/type.ts';
+import { type Type, compareText, hasPlaces, isNumeric } from '../../../vectors/type.ts';
 import { type Data, type Value, nullValue } from '../../../vectors/value.ts';
 
 /**
  * The order of values in which NaN is greater than any other number; records and lists are compared part by part, nulls
- * in them are the greatest.
+ * in them are the greatest. Records whose values are equal are in the order of their names: only with the same names
+ * are they one value, as joins, groups and DISTINCT have it. A row `(x, y)` has no names, and is compared by position.
  */
 export const order = (left: Value, right: Value): number => {
   const exact = orderOfDecimals(knownValue(left), knownValue(right));
@@ -31,7 +32,13 @@ export const order = (left: Value, right: Value): number => {
     const found = order(of[i], others[i]);
     if (found !== 0) return found;
   }
-  return of.length - others.length;
+  return of.length - others.length || orderOfNames(a.type, b.type);
+};
+/** Of two types of records of the same length; 0 beside a row, and for all else. */
+const orderOfNames = (a: Type, b: Type): number => {
+  if (a === b || a.kind !== 'record' || b.kind !== 'record' || hasPlaces(a.fields) || hasPlaces(b.fields)) return 0;
+  const at = a.fields.findIndex(({ name }, i) => name !== b.fields[i].name);
+  return at < 0 ? 0 : compareText(a.fields[at].name, b.fields[at].name);
 };
 
 /** Of intervals, one of which has months at least, by their lengths; undefined for all else. */

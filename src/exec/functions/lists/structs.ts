@@ -1,6 +1,6 @@
 /** Functions on records as SQL's structs: fields taken out, put in, listed and looked for. */
 import { LakeError } from '../../../errors.ts';
-import { recordType, types } from '../../../vectors/type.ts';
+import { hasPlaces, recordType, types } from '../../../vectors/type.ts';
 import {
   type Value,
   intValue,
@@ -36,12 +36,10 @@ const inserted = (record: Value, added: Value): Value | Refusal => {
   const fields = [...fieldsOf(record), ...fieldsOf(added)];
   return new Set(fields.map((f) => f.name.toLowerCase())).size < fields.length ? twice : recordOf(fields);
 };
-/** Whether a record is a row without names: `c0`, `c1` and so on. */
-const isRow = (fields: readonly Field[]): boolean => fields.length > 0 && fields.every((f, k) => f.name === `c${k}`);
 const mixed = new Refusal('records with names or without them required', 1);
 const concatenated = (...records: readonly Value[]): Value | Refusal => {
   const lists = records.filter((r) => r !== undefined).map(fieldsOf);
-  const rows = lists.filter(isRow).length;
+  const rows = lists.filter(hasPlaces).length;
   const all = lists.flat();
   if (rows === lists.length) return recordOf(all.map((f, k) => ({ name: `c${k}`, value: f.value })));
   if (rows > 0) return mixed;
