@@ -271,6 +271,8 @@ export type TransactionChange = {
 );
 /**
  * What a transaction made. `commits`: in the order of the changes; the first one of each pool has the transaction's id.
+ * Where an upsert had nothing to do it is the commit at which its branch is; if there is nothing else, the first of
+ * these is the transaction's.
  */
 export interface TransactionResult {
   readonly transaction: Id;

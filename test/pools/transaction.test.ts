@@ -116,6 +116,28 @@ test('an upsert is refused where the pool gets another identity between its prep
   face.prepareRewrite = prepareRewrite;
 });
 
+test('an upsert that finds nothing to do is none of a transaction: its branch stays, and the others are changed', async () => {
+  const service = await started();
+  await ask(service, 'POST', '/pool/p/branch/main', { id: 1 });
+  const tip = (
+    JSON.parse((await service.ask('GET', '/pool/p/branch/main', { headers: json })).body) as { commit: string }
+  ).commit;
+  const gone = () => stage(service, 'p', '{id:7,gone:true}', '&upsert=T&delete=gone');
+  const commits = [
+    { pool: 'p', load: [await gone()] },
+    { pool: 'q', load: [await stage(service, 'q', '{id:2}')] },
+  ];
+  const key = { 'Idempotency-Key': 'once' };
+  const first = await transact(service, commits, key);
+  expect(first).toMatchObject({ status: 200, answer: { commits: [{ commit: tip }, { branch: 'main' }] } });
+  expect((await transact(service, commits, key)).answer).toMatchObject({ commits: first.answer.commits });
+  expect(await counts(service)).toEqual(['1', '1']);
+  const alone = await transact(service, [{ pool: 'p', load: [await gone()] }]);
+  expect(alone).toMatchObject({ status: 200, answer: { transaction: tip, commits: [{ commit: tip }] } });
+  const stale = { pool: 'p', load: [await gone()], if_match: `0x${'0'.repeat(40)}` };
+  expect((await transact(service, [stale])).status).toBe(412);
+});
+
 test('staged loads, deletes, updates, upserts and merges are commits of one transaction', async () => {
   const service = await started();
   for (const pool of ['p', 'q'])

@@ -101,17 +101,21 @@ const attemptAt = async (
   changes: readonly TransactionChange[],
 ): Promise<TransactionResult | undefined> => {
   const ready: ReadyPart[] = [];
+  /** Upserts that found nothing to do, and where their branches were. */
+  const unchanged = new Map<TransactionChange, Id>();
   try {
-    for (const change of changes) ready.push(await readyPart(host, change));
-    const { transaction, commits } = await makeParts(host, ready);
-    return {
-      transaction,
-      commits: ready.map(({ face, change }, i) => ({
-        pool: face.config.id,
-        branch: change.branch,
-        commit: commits[i]!,
-      })),
-    };
+    for (const change of changes) {
+      const part = await readyPart(host, change);
+      if (part) ready.push(part);
+      else unchanged.set(change, await unchangedAt(host, change));
+    }
+    const made = ready.length > 0 ? await makeParts(host, ready) : undefined;
+    const commits = changes.map((change) => ({
+      pool: host.face(change.pool).config.id,
+      branch: change.branch,
+      commit: unchanged.get(change) ?? made!.commits[ready.findIndex((part) => part.change === change)]!,
+    }));
+    return { transaction: made?.transaction ?? commits[0]!.commit, commits };
   } catch (error) {
     const isOvertaken = error instanceof Overtaken;
     for (const { face, written } of ready)
@@ -140,7 +144,17 @@ interface ReadyPart extends TransactionPart {
   readonly written: readonly ObjectMeta[];
   readonly release: () => void;
 }
-const readyPart = async (host: TransactionHost, change: TransactionChange): Promise<ReadyPart> => {
+/** Where the branch of a change is that has nothing to do: its key is known before others are made, as it is alone. */
+const unchangedAt = async (host: TransactionHost, change: TransactionChange): Promise<Id> => {
+  try {
+    return (await host.face(change.pool).unchanged(change.branch, change.note.terms)).commit;
+  } catch (error) {
+    throw labelled(error, change);
+  }
+};
+const isNothing = (error: unknown): boolean => error instanceof LakeError && error.code === 'transaction-empty';
+/** Undefined: an upsert has nothing to do. */
+const readyPart = async (host: TransactionHost, change: TransactionChange): Promise<ReadyPart | undefined> => {
   try {
     const face = host.face(change.pool);
     const { note, branch } = change;
@@ -160,6 +174,7 @@ const readyPart = async (host: TransactionHost, change: TransactionChange): Prom
     }
     return { face, task: { ...task, ...terms }, note, objects, change, written, release };
   } catch (error) {
+    if (isUpsert(change) && isNothing(error)) return undefined;
     throw labelled(error, change);
   }
 };
