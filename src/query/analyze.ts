@@ -126,6 +126,8 @@ const compileRounds = async (
   const contents = new Map<string, PoolContent>();
   let defaultNeeded = false;
   const { turn = (work) => work() } = environment;
+  const [first] = query.ops;
+  const { content } = first?.kind === 'merge-rows-op' ? withTargets(first, environment, isNamed(first)) : environment;
   for (let round = 0; round < roundsMax; round++) {
     const analysis = new Analysis(environment, texts, { resolutions, contents }, defaultNeeded);
     const pipeline = turn(() => {
@@ -139,7 +141,7 @@ const compileRounds = async (
       return turn(() => finish(analysis, pipeline, environment, options));
     await Promise.all([
       ...[...analysis.pending].map(async ([key, request]) => resolutions.set(key, await resolve(environment, request))),
-      ...[...analysis.unread].map(async ([handle, source]) => contents.set(handle, await environment.content!(source))),
+      ...[...analysis.unread].map(async ([handle, source]) => contents.set(handle, await content!(source))),
     ]);
   }
   throw new CompileError([{ message: `too many sources (more than ${roundsMax})`, start: -1, end: -1 }]);
@@ -339,6 +341,32 @@ const readingPool = (
   };
 };
 
+/** The pool has the columns that clauses write, too, though no row may have one of them yet: a first load by MERGE. */
+const withTargets = (
+  { clauses }: MergeRowsOp,
+  environment: CompileEnvironment,
+  isTarget: (source: ResolvedSource) => boolean,
+): CompileEnvironment => {
+  const { content } = environment;
+  if (!content) return environment;
+  const written = new Set(clauses.flatMap(({ targets }) => targets.flatMap(([name]) => (name ? [name.text] : []))));
+  return {
+    ...environment,
+    content: async (source) => {
+      const found = await content(source);
+      if (!isTarget(source) || !found.fields) return found;
+      const known = new Set(found.fields.map(({ name }) => name.toLowerCase()));
+      const more = [...written].filter((name) => !known.has(name.toLowerCase()));
+      return { ...found, fields: [...found.fields, ...more.map((name) => ({ name, type: types.null }))] };
+    },
+  };
+};
+
+const isNamed =
+  ({ source: { origin } }: MergeRowsOp) =>
+  ({ name }: ResolvedSource): boolean =>
+    origin.kind === 'source-text' && name === origin.text;
+
 /** What MERGE INTO runs, as `MergeRowsOp` has it. */
 interface MergePlan {
   readonly clauses: readonly MergeClause[];
@@ -356,7 +384,7 @@ export const compileMerge = async (
 ): Promise<MergePlan> => {
   const [op] = parse(text).ops;
   assert(op?.kind === 'merge-rows-op');
-  const inPool = readingPool(op, environment, pool);
+  const inPool = withTargets(op, readingPool(op, environment, pool), ({ handle }) => handle === pool.handle);
   const planOf = async (query: SqlQuery | undefined): Promise<Plan | undefined> =>
     query && compileQuery(queryOfChange({ query, start: op.start, end: op.end }), text, inPool, {});
   const [matched, once, others] = [await planOf(op.matched), await planOf(op.once), await planOf(op.others)];
