@@ -68,7 +68,7 @@ export const errorTable = {
   'tag-not-found': absent('"{tag}": tag not found'),
   'tag-exists': conflict('{pool}/{tag}: tag already exists'),
   'branch-protected': bad(
-    'branch "{branch}" is protected: it is for {who} to {verb} it (PUT /pool/POOL/branch/BRANCH/protection)',
+    'branch "{branch}" is protected: it is for {who} to {verb} it{why} (PUT /pool/POOL/branch/BRANCH/protection)',
     403,
   ),
   'protection-invalid': bad('protection: {verb} is for "{who}": expected writer, admin or nobody'),
