@@ -70,7 +70,7 @@ describe('what a function needs between its argument and its result is charged b
     ['jaro_similarity(repeat(this,5000000),this)', 'jaro_similarity'],
     ['length_grapheme(repeat(this,5000000))', 'graphemes'],
     ['list_sort(split(repeat(this,500000),""))', 'the elements of a list'],
-    ['list_zip(range(0,400000),[1])', 'list_zip'],
+    ['list_zip(range(0,6000000),[1])', 'list_zip'],
   ])('%s', async (call, what) => {
     expect(await refusal(`values ${call}`)).toBe(
       `query: values (${what}) needs more than 67108864 bytes of memory (option -memory)`,
