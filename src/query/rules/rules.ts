@@ -17,9 +17,9 @@ import { caseFilter } from './case-filter.ts';
 import { caseOfFilter } from './case-of-filter.ts';
 import { constantFolding } from './constant-folding.ts';
 import { existsJoin } from './exists-join.ts';
-import { filterMerge } from './filter-merge.ts';
-import { filterSplit } from './filter-split.ts';
+import { filterMerge, filterSplit } from './filter-parts.ts';
 import { filterThroughAggregate } from './filter-through-aggregate.ts';
+import { filterThroughCombine } from './filter-through-combine.ts';
 import { filterThroughJoin, filterThroughOuterJoin } from './filter-through-join.ts';
 import { filterThroughSort } from './filter-through-sort.ts';
 import { filterThroughValues } from './filter-through-values.ts';
@@ -40,6 +40,7 @@ import { unorderedScan } from './unordered-scan.ts';
 
 /** What takes filters down, step by step: through a subquery of FROM, its aggregation, the joins in it. */
 const descent = [
+  filterThroughCombine,
   filterThroughValues,
   filterThroughSort,
   filterThroughAggregate,
@@ -53,6 +54,8 @@ export const rules = [
   passRemoval,
   caseFilter,
   caseOfFilter,
+  filterMerge,
+  filterThroughCombine,
   filterThroughValues,
   filterThroughSort,
   filterThroughAggregate,

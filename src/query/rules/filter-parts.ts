@@ -1,11 +1,27 @@
-/**
- * Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is
- * asked about the rows alone that these leave.
- */
+/** Which parts make one filter, and which are one of their own. */
 import { conjunction, conjuncts, someExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
 
+/** Filters in a row become one. */
+export const filterMerge = {
+  name: 'filter-merge',
+  apply: (ops) => {
+    const out: PlanOp[] = [];
+    for (const op of ops) {
+      const last = out.at(-1);
+      if (op.kind === 'filter' && last?.kind === 'filter')
+        out[out.length - 1] = { kind: 'filter', expr: { kind: 'and', left: last.expr, right: op.expr } };
+      else out.push(op);
+    }
+    return out;
+  },
+} as const satisfies Rule;
+
+/**
+ * Parts of a filter that ask a subquery about each row get a filter of their own behind the others: the subquery is
+ * asked about the rows alone that these leave.
+ */
 export const filterSplit = {
   name: 'filter-split',
   apply: (ops, { subqueries }) => {
