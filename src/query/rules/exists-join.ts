@@ -14,7 +14,7 @@ import {
   thisExpr,
 } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import { joinFilterParts } from './filter-joins.ts';
+import { joinFilterParts } from './filter-parts.ts';
 import type { Rule } from './rule.ts';
 
 type Join = PlanOp & { readonly kind: 'join' };

@@ -1,4 +1,4 @@
-/** Which parts make one filter, and which are one of their own. */
+/** Which parts make one filter, which are one of their own, and which become joins. */
 import { conjunction, conjuncts, someExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
 import type { Rule } from './rule.ts';
@@ -44,3 +44,27 @@ const split = (op: PlanOp): readonly PlanOp[] => {
 /** Whether the expression runs a pipeline for each row. */
 const asks = (e: PlanExpr): boolean =>
   someExpr(e, (part) => part.kind === 'apply' || (part.kind === 'subquery' && part.correlated));
+
+/**
+ * Turns parts of a filter into joins: `asked` finds what a part asks of other rows, `joinsFor` makes the operators that
+ * answer it. What is left of the filter comes before them.
+ */
+export const joinFilterParts = <Asked>(
+  ops: readonly PlanOp[],
+  asked: (part: PlanExpr) => Asked | undefined,
+  joinsFor: (asked: Asked) => readonly PlanOp[],
+): readonly PlanOp[] => {
+  const joined = (op: PlanOp): readonly PlanOp[] => {
+    if (op.kind !== 'filter') return [op];
+    const parts = conjuncts(op.expr).map((part) => ({ part, found: asked(part) }));
+    if (parts.every(({ found }) => found === undefined)) return [op];
+    const rest = conjunction(parts.filter(({ found }) => found === undefined).map(({ part }) => part));
+    return [
+      ...(rest ? [{ kind: 'filter', expr: rest } as const] : []),
+      ...parts.flatMap(({ found }) => (found === undefined ? [] : joinsFor(found))),
+    ];
+  };
+  return ops.some((op) => op.kind === 'filter' && conjuncts(op.expr).some((part) => asked(part) !== undefined))
+    ? ops.flatMap(joined)
+    : ops;
+};

@@ -16,7 +16,7 @@ export const filterThroughAggregate = {
       const moved: PlanExpr[] = [];
       const left: PlanExpr[] = [];
       for (const part of conjuncts(op.expr)) {
-        const over = overRows(part, before);
+        const over = overKeys(part, before);
         if (over) moved.push(over);
         else left.push(part);
       }
@@ -36,7 +36,7 @@ const kinds: ReadonlySet<PlanExpr['kind']> = new Set([
 ]);
 
 /** The predicate over the rows that are grouped; undefined if it reads more than keys. */
-const overRows = (predicate: PlanExpr, { keys }: Aggregate): PlanExpr | undefined => {
+export const overKeys = (predicate: PlanExpr, { keys }: Aggregate): PlanExpr | undefined => {
   const read = fieldsRead(predicate);
   if (!read || read.length === 0 || someExpr(predicate, (part) => !kinds.has(part.kind))) return undefined;
   const isKey = ([name]: readonly string[]): boolean =>

@@ -5,7 +5,7 @@
  */
 import { hasSubquery, pathExpr, thisExpr } from '../plan/walk.ts';
 import type { PlanExpr, PlanOp } from '../plan/plan.ts';
-import { joinFilterParts } from './filter-joins.ts';
+import { joinFilterParts } from './filter-parts.ts';
 import type { Rule } from './rule.ts';
 
 type In = PlanExpr & { readonly kind: 'in'; readonly right: PlanExpr & { readonly kind: 'subquery' } };

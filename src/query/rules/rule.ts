@@ -9,6 +9,8 @@ export interface RuleContext {
   readonly functions: readonly PlanFunction[];
   /** False: there is no subquery to look for in expressions. */
   readonly subqueries: boolean;
+  /** There are tables of WITH that are read several times. */
+  readonly shared: boolean;
   /** Bodies of tables that are read several times, by their ids, as this rule has left them. */
   readonly bodies: Map<number, Pipeline>;
 }

@@ -34,7 +34,8 @@ import { projectionPushdown } from './projection-pushdown.ts';
 import { predicatePushdown } from './predicate-pushdown.ts';
 import { scanLimit } from './scan-limit.ts';
 import { sortedAggregate } from './sorted-aggregate.ts';
-import { sharedColumns } from './shared-columns.ts';
+import { bodiesIn, sharedColumns } from './shared-columns.ts';
+import { impliedFilter, sharedFilters } from './shared-filters.ts';
 import { topK } from './top-k.ts';
 import { unorderedScan } from './unordered-scan.ts';
 
@@ -47,6 +48,13 @@ const descent = [
   filterMerge,
   filterThroughJoin,
 ] as const satisfies readonly Rule[];
+
+/** What has nothing to do but where tables of WITH have filters of their readers. */
+const forShared = <R extends Rule>(list: readonly R[]): readonly R[] =>
+  list.map((rule) => ({
+    ...rule,
+    apply: (ops, context, nested) => (context.shared ? rule.apply(ops, context, nested) : ops),
+  }));
 
 /** In the order in which they are applied; those of the descent begin again where joins have taken filters to a side. */
 export const rules = [
@@ -65,7 +73,11 @@ export const rules = [
   joinOrder,
   filterThroughJoin,
   ...descent,
+  sharedFilters,
   ...descent,
+  ...forShared([constantFolding, impliedFilter]),
+  ...descent,
+  ...forShared(descent),
   filterSplit,
   existsJoin,
   inJoin,
@@ -94,9 +106,10 @@ export const applyRules = (
   if (off === 'all') return plan;
   let { pipeline, functions } = plan;
   const subqueries = functions.length > 0 || opsHaveSubquery(pipeline.ops);
+  const shared = bodiesIn(pipeline.ops).size > 0;
   for (const rule of rules as readonly Rule[]) {
     if ((off as readonly string[]).includes(rule.name)) continue;
-    const context: RuleContext = { environment, functions, subqueries, bodies: new Map() };
+    const context: RuleContext = { environment, functions, subqueries, shared, bodies: new Map() };
     functions = functions.map((f) => {
       const body = applyToExpr(rule, f.body, context);
       return { ...f, body: rule.applyToFunction ? rule.applyToFunction(body, context) : body };

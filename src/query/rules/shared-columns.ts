@@ -32,7 +32,10 @@ export const sharedColumns = {
 } as const satisfies Rule;
 
 /** The bodies below these operators, in subqueries too, by their ids. */
-const bodiesIn = (ops: readonly PlanOp[], found = new Map<number, Pipeline>()): ReadonlyMap<number, Pipeline> => {
+export const bodiesIn = (
+  ops: readonly PlanOp[],
+  found = new Map<number, Pipeline>(),
+): ReadonlyMap<number, Pipeline> => {
   const look = (p: Pipeline): void => void bodiesIn(p.ops, found);
   for (const op of ops) {
     if (op.kind === 'shared') {
@@ -44,7 +47,8 @@ const bodiesIn = (ops: readonly PlanOp[], found = new Map<number, Pipeline>()): 
   }
   return found;
 };
-const eachSubquery = (e: PlanExpr, f: (p: Pipeline) => void): void => {
+/** Each pipeline that an expression runs. */
+export const eachSubquery = (e: PlanExpr, f: (p: Pipeline) => void): void => {
   if (e.kind === 'subquery') f(e.body);
   if (e.kind === 'apply') f(e.body.pipeline);
   const body = bodyIn(e);
@@ -67,7 +71,7 @@ const askSubqueries = (e: PlanExpr, demands: Demands): void => eachSubquery(e, (
 
 type Made = ReadonlyMap<number, Pipeline>;
 /** The operators with other bodies; each of these is made once, so that it stays one. */
-const replaced = (ops: readonly PlanOp[], made: Made, done: Map<number, Pipeline>): readonly PlanOp[] => {
+export const replaced = (ops: readonly PlanOp[], made: Made, done: Map<number, Pipeline>): readonly PlanOp[] => {
   const inner = (p: Pipeline): Pipeline => ({ ops: replaced(p.ops, made, done) });
   return ops.map((op) => {
     const mapped = op.kind === 'shared' ? op : mapPipelines(op, inner);
