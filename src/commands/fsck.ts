@@ -4,17 +4,22 @@
  * asked to repair. Exit status 0 for a sound lake, 1 for a damaged one; after `-repair` 0 when the lake is sound again
  * and nothing was lost, 1 when something was.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LakeError } from '../errors.ts';
 import { parseFsck } from '../config/fsck.ts';
 import type { StoreAddress } from '../config/store.ts';
+import { type WrongStored, wrongStored } from '../iceberg/stored/look-over.ts';
 import { plural } from '../lake/commits/messages.ts';
 import { checkThere, type DamagedFile, fsck, type FsckOptions, type FsckReport } from '../lake/repair/fsck.ts';
 import type { ObjectMeta } from '../lake/lake.types.ts';
 import { openObject, sourceOfBytes } from '../lake/objects/reader.ts';
 import { openLakeObjects } from '../lake/objects/fetched.ts';
-import { moveObject, type ObjectStore, openObjects } from '../lake/objects/objects.ts';
+import { moveObject, type ObjectStore, openIcebergFiles, openObjects } from '../lake/objects/objects.ts';
+import { rowsOfPool } from '../lake/pool/derived.ts';
+import { soundPools } from '../lake/repair/sound-rows.ts';
+import type { Tables } from '../lake/tables/tables.ts';
 import { repair } from '../lake/repair/repair.ts';
 import type { CommandIo } from './io.ts';
 import { faultOfKeys, keysName } from './key-file.ts';
@@ -36,7 +41,7 @@ export const fsckCommand = async (argv: readonly string[], io: CommandIo): Promi
   const options: FsckOptions = {
     directory,
     files,
-    besides: () => keysFault(directory),
+    besides: async (tables) => [...keysFault(directory), ...(tables ? await icebergFaults(directory, tables) : [])],
     checkObject: (object: ObjectMeta) => faultOf(object, files),
   };
   try {
@@ -142,6 +147,30 @@ const keysFault = (directory: string): readonly DamagedFile[] => {
           loss: 'the keys of the lake: nobody has one until they are made again (lake key add)',
         },
       ];
+};
+
+/** Files of Iceberg tables that are there and not what the tables say they are: what is made again from data objects. */
+const icebergFaults = async (directory: string, tables: Tables): Promise<readonly DamagedFile[]> => {
+  if (!existsSync(join(directory, 'iceberg'))) return [];
+  const store = openIcebergFiles(directory);
+  try {
+    const faults: DamagedFile[] = [];
+    for (const { id, name: pool } of soundPools(tables))
+      for (const { file, name } of await wrongStored(rowsOfPool(tables, id), store).catch(ofSoundRows))
+        faults.push({
+          name: join('iceberg', file.slice(-2), file),
+          fault: `it is not the file that was written for ${name} of table ${pool}; it is made again when it is asked for`,
+        });
+    return faults;
+  } finally {
+    store.close();
+  }
+};
+
+/** A damaged row is a fault of the tables, told of there: which files its pool has is not known. */
+const ofSoundRows = (fault: unknown): readonly WrongStored[] => {
+  if (fault instanceof LakeError && fault.code === 'table-corrupt') return [];
+  throw fault;
 };
 
 /** Reads the whole object; what is wrong with it, if anything. @throws what a reader of it would be told */

@@ -9,6 +9,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import type { IcebergCatalogue } from '../iceberg/catalogue.types.ts';
 import type { Lake } from '../lake/lake.types.ts';
 import { diskTotals } from '../lake/objects/objects.ts';
 import { storeStates } from '../lake/store/role.ts';
@@ -43,6 +44,7 @@ export interface Metrics {
 /** Where figures are read that others keep. */
 interface MetricsSources {
   readonly lake: Lake;
+  readonly catalogue: Pick<IcebergCatalogue, 'wrongFiles'>;
   readonly workers: WorkerPool;
   readonly feed: EventFeed;
   readonly runs: Runs;
@@ -133,6 +135,10 @@ export const metricRows: readonly Row[] = [
     help: 'Ids derived from the previous one because the clock was behind or out of range',
   },
   { name: 'lake_ids_ahead_seconds', help: 'How far the latest id is ahead of the clock' },
+  {
+    name: 'lake_iceberg_wrong_files_total',
+    help: 'Files of Iceberg tables found damaged or exchanged, and made again',
+  },
   { name: 'lake_tables_bytes', help: 'Size of the LMDB file' },
   { name: 'lake_snapshot_cache_bytes', help: 'Bytes of the cached object lists' },
   { name: 'lake_snapshot_cache_lists', help: 'Cached object lists, one per commit' },
@@ -238,7 +244,7 @@ const own = (name: string): { readonly name: string; readonly help: string; read
 
 /** What is read when somebody asks. */
 const readings = (
-  { lake, workers, feed, runs, staged, version, poolsMax }: MetricsSources,
+  { lake, catalogue, workers, feed, runs, staged, version, poolsMax }: MetricsSources,
   traffic: Traffic,
 ): Readonly<Record<string, () => Iterable<Sample>>> => {
   const one = (read: () => number) => (): Iterable<Sample> => [[read()]];
@@ -274,6 +280,7 @@ const readings = (
     lake_unreadable_pools: one(() => lake.unreadable().length),
     lake_clock_corrections_total: one(() => lake.figures().clockCorrections),
     lake_ids_ahead_seconds: one(() => lake.figures().idsAheadSeconds),
+    lake_iceberg_wrong_files_total: one(() => catalogue.wrongFiles()),
     lake_tables_bytes: one(() => lake.figures().tableBytes),
     lake_snapshot_cache_bytes: one(() => lake.figures().snapshotBytes),
     lake_snapshot_cache_lists: one(() => lake.figures().snapshots),

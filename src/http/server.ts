@@ -192,7 +192,16 @@ const serviceOf = (
   lake.onEvent(({ kind, poolId }) => {
     if (kind === 'pool-delete') staged.poolDeleted(poolId);
   });
-  const metrics = startMetrics({ lake, workers, feed, runs, staged, version, poolsMax: config.metricsPoolsMax });
+  const metrics = startMetrics({
+    lake,
+    catalogue,
+    workers,
+    feed,
+    runs,
+    staged,
+    version,
+    poolsMax: config.metricsPoolsMax,
+  });
   return {
     config,
     version,

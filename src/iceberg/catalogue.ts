@@ -21,13 +21,14 @@ import type {
   IcebergMetadata,
   IcebergTable,
 } from './catalogue.types.ts';
+import { FileChecks, type WrongFile } from './stored/checks.ts';
 import { describeColumns } from './describe.ts';
 import { fileAt, filesBelow, ManifestCache, type TableFiles } from './files.ts';
 import { metadataJson } from './metadata.ts';
-import { MetadataFiles } from './metadata-files.ts';
+import { MetadataFiles } from './stored/metadata-files.ts';
 import { type Pin, pinOf } from './pins.ts';
 import { branchesOf, hold, type Ref, refsOf } from './refs.ts';
-import { namesOf } from './rows.ts';
+import { metadataRow, namesOf } from './rows.ts';
 import {
   type HeldObjects,
   type Snapshot,
@@ -38,7 +39,7 @@ import {
   tellDistinct,
   Turns,
 } from './snapshots.ts';
-import { sweepFiles, sweepTable } from './sweep.ts';
+import { sweepFiles, sweepTable } from './stored/sweep.ts';
 import type { Render, Table } from './table.ts';
 import { OpenTables, type TablesLake, mappingOf } from './tables.ts';
 import { TurnsOfRenders } from './turns.ts';
@@ -60,6 +61,8 @@ interface CatalogueParts {
   readonly files: () => ObjectStore;
   /** Told of faults that no call can tell of. */
   readonly report: (fault: unknown) => void;
+  /** Told of files that were not what they should be. */
+  readonly wrong?: (file: WrongFile) => void;
   /** How long who asks for a table waits for its files. */
   readonly waitMs: number;
   /** How long files stay that no metadata name any more. */
@@ -86,6 +89,7 @@ export class LakeCatalogue implements IcebergCatalogue {
   private readonly open: OpenTables;
   private readonly answered = new Map<string, Answered>();
   private readonly manifests = new ManifestCache();
+  private readonly checks: FileChecks;
   private readonly metadataFiles = new MetadataFiles(() => this.files);
   private readonly background = new Set<Promise<void>>();
   private readonly waitMs: number;
@@ -100,6 +104,10 @@ export class LakeCatalogue implements IcebergCatalogue {
     this.parts = parts;
     this.waitMs = parts.waitMs;
     this.graceMs = parts.graceMs;
+    this.checks = new FileChecks(
+      () => this.files,
+      (file) => parts.wrong?.(file),
+    );
     this.turns = new TurnsOfRenders({ render: parts.render, signal: this.stop.signal });
     this.open = new OpenTables(parts.lake, this.turns);
     // Files in the making are named by nothing: none is made before.
@@ -137,6 +145,10 @@ export class LakeCatalogue implements IcebergCatalogue {
       .pools()
       .map(({ id, name }) => ({ pool: base62(id), name }))
       .sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  wrongFiles(): number {
+    return this.checks.wrong;
   }
 
   async load(
@@ -211,6 +223,11 @@ export class LakeCatalogue implements IcebergCatalogue {
     return {
       table,
       store: this.files,
+      checks: this.checks,
+      remade: () => {
+        this.manifests.forget(table);
+      },
+      remakeMetadata: (digest) => this.remakeMetadata(table, digest),
       manifests: (commit, generation) => this.manifests.of(table, { commit, generation }, locationOf(table)),
     };
   }
@@ -353,6 +370,14 @@ export class LakeCatalogue implements IcebergCatalogue {
       madeMs: Number(config.tsNs / 1_000_000n),
     });
     return { ...(await this.keep(table, json)), isWhole };
+  }
+
+  /** From memory, or made anew: what a start later are no longer the table's newest cannot be. */
+  private async remakeMetadata(table: Table, digest: Id): Promise<void> {
+    const known = [...this.answered.values()].find(({ metadata }) => metadata.etag === `"${digest}"`);
+    await table.pool.write([metadataRow(digest)]);
+    if (known) await this.keep(table, known.metadata.json);
+    else await this.metadata(table, {});
   }
 
   private async keep(table: Table, json: string): Promise<IcebergMetadata> {

@@ -68,6 +68,8 @@ export interface IcebergDescription {
 export interface IcebergCatalogue {
   /** Pools whose setting is not off, by name. */
   tables(): readonly IcebergTable[];
+  /** Files that were found to be wrong since the start. */
+  wrongFiles(): number;
   /**
    * Metadata of a table, with all refs, or pinned to `pin`: a branch, tag, commit or time. Undefined: no such table or
    * ref. @throws iceberg-not-ready when files are still being made beyond the bound

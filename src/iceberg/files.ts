@@ -2,14 +2,16 @@
  * The files of a table, as who serves them sees them. Data and metadata lie in the store, several small objects' in one
  * of its files; manifests are made when they are asked for.
  */
-import { createHash } from 'node:crypto';
 import { base62, idBuffer, parseId, zeroId } from '../lake/ksuid.ts';
 import type { Id } from '../lake/lake.types.ts';
 import type { ObjectStore } from '../lake/objects/objects.ts';
 import type { IcebergEntry, IcebergFile } from './catalogue.types.ts';
+import type { CheckedFile, CheckedPart, FileChecks } from './stored/checks.ts';
+import { digestOf } from './stored/digest.ts';
 import { type ManifestsOf, manifestsOf } from './manifests.ts';
 import {
   type Rendition,
+  type StoredMetadata,
   isCurrent,
   mappingVersions,
   mergedDigits,
@@ -26,6 +28,11 @@ import type { Table } from './table.ts';
 export interface TableFiles {
   readonly table: Table;
   readonly store: ObjectStore;
+  readonly checks: FileChecks;
+  /** One of its files was made again, which may be another than manifests that were made before tell of. */
+  readonly remade: () => void;
+  /** Makes metadata again whose file is wrong, if they are still what they were. */
+  readonly remakeMetadata: (digest: Id) => Promise<void>;
   /** The manifest list of a commit and its manifests of a generation, by name; undefined if it has none. */
   readonly manifests: (commit: Id, generation: number) => Promise<ReadonlyMap<string, Buffer> | undefined>;
 }
@@ -45,23 +52,14 @@ const nameShapes = { typed: shapesOf(mappingVersions.typed), variant: shapesOf(m
 export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFile | undefined> => {
   const { mapping } = files.table;
   const shapes = nameShapes[mapping];
+  const key = `${base62(files.table.pool.config.id)}/${name}`;
   const data = idIn(shapes.data, name);
-  if (data !== undefined) {
-    const rendition = files.table.whole(data);
-    return rendition && stored(files.store, dataEntry(rendition), rendition.file, rendition.at);
-  }
+  if (data !== undefined) return storedFile(files, dataFile(files, key, data), dataEntry);
   const number = shapes.merged.exec(name)?.[1];
-  if (number !== undefined) {
-    const merged = readMerged(files.table.pool, Number(number));
-    return merged && isCurrent(merged, mapping)
-      ? stored(files.store, dataEntry({ ...merged, at: 0 }), merged.file, 0)
-      : undefined;
-  }
+  if (number !== undefined) return storedFile(files, mergedFile(files, key, Number(number)), dataEntry);
   const digest = shapes.metadata.exec(name)?.[1];
-  if (digest !== undefined) {
-    const known = readMetadata(files.table.pool, digest);
-    return known && stored(files.store, metadataEntry(digest, known), digest, 0);
-  }
+  if (digest !== undefined)
+    return storedFile(files, metadataFile(files, key, digest), (known) => metadataEntry(digest, known));
   const commit = idIn(shapes.manifest, name);
   const generation = Number(shapes.manifest.exec(name)?.[2] ?? 0);
   // What is to come may be another than it would be now.
@@ -69,6 +67,27 @@ export const fileAt = async (files: TableFiles, name: string): Promise<IcebergFi
   const bytes = (await files.manifests(commit, generation))?.get(name);
   return bytes && made(bytes, commit);
 };
+const dataFile = ({ table, remade }: TableFiles, name: string, object: Id): CheckedFile<Rendition> => ({
+  name,
+  part: () => table.whole(object),
+  remake: () => table.remake(object).finally(remade),
+});
+const mergedFile = ({ table, remade }: TableFiles, name: string, number: number): CheckedFile<CheckedPart> => ({
+  name,
+  part: () => {
+    const merged = readMerged(table.pool, number);
+    return merged && isCurrent(merged, table.mapping) ? { ...merged, at: 0 } : undefined;
+  },
+  remake: () => table.remakeMerged(number).finally(remade),
+});
+const metadataFile = (files: TableFiles, name: string, digest: Id): CheckedFile<CheckedPart & StoredMetadata> => ({
+  name,
+  part: () => {
+    const known = readMetadata(files.table.pool, digest);
+    return known && { ...known, file: digest, at: 0, digest };
+  },
+  remake: () => files.remakeMetadata(digest),
+});
 /** Ids have one spelling: others name no file. */
 const idIn = (shape: RegExp, name: string): Id | undefined => {
   const text = shape.exec(name)?.[1];
@@ -102,9 +121,10 @@ export function* filesBelow(
 }
 
 type Entry = Omit<IcebergEntry, 'path'>;
-const dataEntry = ({ file, at, bytes }: Pick<Rendition, 'file' | 'at' | 'bytes'>): Entry => ({
+/** One that is made again has the same bytes, and the same ETag, in another file. */
+const dataEntry = ({ file, at, bytes, digest }: CheckedPart): Entry => ({
   size: bytes,
-  etag: `"${file}-${at}"`,
+  etag: `"${digest ?? `${file}-${at}`}"`,
   modified: timeOfId(file),
 });
 const metadataEntry = (digest: Id, { bytes, ms }: { readonly bytes: number; readonly ms: number }): Entry => ({
@@ -116,6 +136,15 @@ const metadataEntry = (digest: Id, { bytes, ms }: { readonly bytes: number; read
 const idEpoch = 1_400_000_000;
 const timeOfId = (id: Id): Date => new Date((idBuffer(id).readUInt32BE() + idEpoch) * 1000);
 
+/** A file of the store, of which nothing is told before it is sound. */
+const storedFile = async <T extends CheckedPart>(
+  { store, checks }: TableFiles,
+  file: CheckedFile<T>,
+  entryOf: (part: T) => Entry,
+): Promise<IcebergFile | undefined> => {
+  const part = await checks.soundPart(file);
+  return part && stored(store, entryOf(part), part.file, part.at);
+};
 const stored = (store: ObjectStore, entry: Entry, file: Id, at: number): IcebergFile => ({
   ...entry,
   async *read(start, end) {
@@ -125,7 +154,7 @@ const stored = (store: ObjectStore, entry: Entry, file: Id, at: number): Iceberg
 });
 const made = (bytes: Buffer, commit: Id): IcebergFile => ({
   size: bytes.length,
-  etag: `"${createHash('sha256').update(bytes).digest('hex').slice(0, zeroId.length)}"`,
+  etag: `"${digestOf(bytes)}"`,
   modified: timeOfId(commit === zeroId ? zeroId : commit),
   async *read(start, end) {
     yield bytes.subarray(start, end);
@@ -160,6 +189,14 @@ export class ManifestCache {
       this.making.set(key, making);
     }
     return making;
+  }
+  /** A file of the table became another. */
+  forget({ pool, mapping }: Pick<Table, 'pool' | 'mapping'>): void {
+    for (const [key, { bytes }] of this.kept) {
+      if (!key.startsWith(`${pool.config.id} ${mapping} `)) continue;
+      this.kept.delete(key);
+      this.bytes -= bytes;
+    }
   }
   private async make(
     table: Table,

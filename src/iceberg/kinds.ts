@@ -57,6 +57,7 @@ const keyKinds: ReadonlySet<string> = new Set(scalarKinds.filter((kind) => !notK
  * engines read in tables of format version 3.
  */
 export type Mapping = 'typed' | 'variant';
+export const mappings = ['typed', 'variant'] as const satisfies readonly Mapping[];
 /** The kind of columns that hold values of any kind. */
 export const variantKind = 'variant';
 /** A kind as the mapping `variant` has it: nothing is JSON in there. */

@@ -8,6 +8,7 @@ import { smallPages } from '../formats/parquet/page-codecs.ts';
 import { schemaOf } from '../formats/parquet/schema-write.ts';
 import type { Vector } from '../vectors/vector.ts';
 import type { TableColumn } from './columns.ts';
+import { Digest } from './stored/digest.ts';
 import { Cuts, groupBytes, groupRows } from './cuts.ts';
 import { type FileColumns, Fitting } from './fit.ts';
 import { isSized, partsOf } from './kinds.ts';
@@ -31,6 +32,7 @@ export interface ColumnFigures {
 export interface FileFigures {
   readonly rows: number;
   readonly bytes: number;
+  readonly digest: string;
   readonly columns: readonly ColumnFigures[];
 }
 
@@ -44,6 +46,7 @@ export class RenditionWriter {
   private heldBytes = 0;
   private rows = 0;
   private bytes = 0;
+  private readonly digest = new Digest();
 
   /** `columns`: those that the rows need, as their survey found. */
   constructor(columns: FileColumns) {
@@ -69,8 +72,14 @@ export class RenditionWriter {
     this.start();
     yield* this.counted(this.file.end());
   }
+  /** Once, at the end. */
   figures(): FileFigures {
-    return { rows: this.rows, bytes: this.bytes, columns: figuresOf(this.columns, this.file.groups) };
+    return {
+      rows: this.rows,
+      bytes: this.bytes,
+      digest: this.digest.end(),
+      columns: figuresOf(this.columns, this.file.groups),
+    };
   }
 
   /** The rows of the first group say how variants are shredded. */
@@ -90,6 +99,7 @@ export class RenditionWriter {
   private *counted(pieces: Iterable<Uint8Array>): Generator<Uint8Array> {
     for (const piece of pieces) {
       this.bytes += piece.length;
+      this.digest.add(piece);
       yield piece;
     }
   }

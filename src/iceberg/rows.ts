@@ -27,7 +27,7 @@ export const rowsPerTurn = 1000;
 
 /**
  * An object's rows as a Parquet file. `file`: in which it lies, from byte `at` on; `schema`: how many columns the table
- * had when it was made; `mapping`: the version of it. `goneMs`: when it was found that the object had been vacuumed, milliseconds since 1970.
+ * had when it was made; `mapping`: the version of it. `digest`: of the bytes (digest.ts); rows of earlier versions have none. `goneMs`: when it was found that the object had been vacuumed, milliseconds since 1970.
  */
 export interface Rendition {
   readonly file: Id;
@@ -37,6 +37,7 @@ export interface Rendition {
   readonly schema: number;
   readonly columns: readonly ColumnFigures[];
   readonly mapping?: number;
+  readonly digest?: string;
   readonly goneMs?: number;
 }
 /** Whether a file has its values where they belong by now. */
@@ -50,10 +51,20 @@ export interface StoredMetadata {
 
 /** Before the keys of all rows of the mapping `variant`, which is a table of its own: ids and files are others. */
 const variantPrefix = Buffer.from('v');
+const ownKey = (key: Uint8Array): Buffer => Buffer.concat([variantPrefix, key]);
+/** The rows of one mapping alone. */
+export const rowsOf = (pool: PoolRows, mapping: Mapping): PoolRows =>
+  mapping === 'typed'
+    ? pool
+    : {
+        rows: ({ prefix, start, limit }) =>
+          pool
+            .rows({ prefix: ownKey(prefix), ...(start && { start: ownKey(start) }), limit })
+            .map(({ key, payload }) => ({ key: key.subarray(variantPrefix.length), payload })),
+      };
 /** A pool with the rows of one mapping alone. */
 export const poolOf = (pool: DerivedPool, mapping: Mapping): DerivedPool => {
   if (mapping === 'typed') return pool;
-  const own = (key: Uint8Array): Buffer => Buffer.concat([variantPrefix, key]);
   return {
     get config() {
       return pool.config;
@@ -68,15 +79,14 @@ export const poolOf = (pool: DerivedPool, mapping: Mapping): DerivedPool => {
     vacuums: () => pool.vacuums(),
     objects: (commit) => pool.objects(commit),
     hold: (commit) => pool.hold(commit),
-    row: (key) => pool.row(own(key)),
-    rows: ({ prefix, start, limit }) =>
-      pool
-        .rows({ prefix: own(prefix), ...(start && { start: own(start) }), limit })
-        .map(({ key, payload }) => ({ key: key.subarray(variantPrefix.length), payload })),
-    write: (rows) => pool.write(rows.map((row) => ({ ...row, key: own(row.key) }))),
+    row: (key) => pool.row(ownKey(key)),
+    rows: rowsOf(pool, mapping).rows,
+    write: (rows) => pool.write(rows.map((row) => ({ ...row, key: ownKey(row.key) }))),
   };
 };
 
+/** The rows of a pool, as who only reads them sees them. */
+export type PoolRows = Pick<DerivedPool, 'rows'>;
 type Row = Parameters<DerivedPool['write']>[0][number];
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value), 'utf8');
 
@@ -112,7 +122,7 @@ export const readRendition = (pool: DerivedPool, object: Id): Rendition | undefi
 };
 /** Those of all objects, in order of their ids, behind one of them. */
 export function* renditionsOf(
-  pool: DerivedPool,
+  pool: PoolRows,
   after?: Id,
 ): IterableIterator<{ readonly object: Id; readonly rendition: Rendition }> {
   for (const { key, payload } of allRows(pool, filesPrefix, after === undefined ? undefined : renditionKey(after))) {
@@ -144,7 +154,7 @@ export const readMerged = (pool: DerivedPool, number: number): MergedRendition |
 };
 /** All of them in order, behind a number; those that went are undefined. */
 export function* mergedOf(
-  pool: DerivedPool,
+  pool: PoolRows,
   after = 0,
 ): IterableIterator<{ readonly number: number; readonly merged: MergedRendition | undefined }> {
   for (const { key, payload } of allRows(pool, mergedPrefix, mergedKey(after + 1)))
@@ -162,14 +172,14 @@ export const readMetadata = (pool: DerivedPool, digest: Id): StoredMetadata | un
   return payload && (JSON.parse(payload.toString('utf8')) as StoredMetadata);
 };
 export function* metadataOf(
-  pool: DerivedPool,
+  pool: PoolRows,
 ): IterableIterator<{ readonly digest: Id; readonly stored: StoredMetadata }> {
   for (const { key, payload } of allRows(pool, metadataPrefix))
     yield { digest: idOfBytes(key.subarray(1)), stored: JSON.parse(payload.toString('utf8')) as StoredMetadata };
 }
 
 function* allRows(
-  pool: DerivedPool,
+  pool: PoolRows,
   prefix: Buffer,
   start?: Buffer,
 ): IterableIterator<{ readonly key: Buffer; readonly payload: Buffer }> {

@@ -23,6 +23,7 @@ import {
   mergedOf,
   mergedRow,
   readColumns,
+  readMerged,
   readRendition,
   renditionRow,
   renditionsOf,
@@ -154,6 +155,35 @@ export class Table {
     for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
+  /** Makes the file of an object again, whose bytes are not its own; one that was vacuumed gets none. */
+  async remake(object: Id): Promise<void> {
+    this.known.delete(object);
+    await this.render([object], true);
+  }
+  /** Makes a merged file again, under its number; one whose objects were vacuumed is not made. */
+  async remakeMerged(number: number): Promise<void> {
+    const known = readMerged(this.pool, number);
+    const objects = await this.inOrder(this.merged.objectsOf(number));
+    if (!known || objects.length === 0) return;
+    await this.turns.take(() => this.writeMerged(number, { parts: known.parts, objects, schema: known.schema }), true);
+  }
+  /** These objects in the pool's order, which a branch has that has them all; none if one of them is gone. */
+  private async inOrder(ids: readonly Id[]): Promise<readonly ObjectMeta[]> {
+    const wanted = new Set(ids);
+    if (ids.some((id) => this.pool.isVacuumed(id) || !this.pool.object(id))) return [];
+    for (const { commit } of this.pool.branches()) {
+      if (commit === zeroId) continue;
+      const metas: ObjectMeta[] = [];
+      let seen = 0;
+      for (const meta of await this.pool.objects(commit)) {
+        if (wanted.has(meta.id)) metas.push(meta);
+        if (++seen % rowsPerTurn === 0) await nextTurn();
+      }
+      if (metas.length === wanted.size) return metas;
+    }
+    return ids.flatMap((id) => this.pool.object(id) ?? []);
+  }
+
   private async make(batch: readonly ObjectMeta[]): Promise<void> {
     const objects = batch.flatMap(({ id }) => {
       const meta = this.known.has(id) || this.pool.isVacuumed(id) ? undefined : this.pool.object(id, true);
@@ -178,10 +208,14 @@ export class Table {
     }
   }
   private async keep({ file, columns, parts }: RenderedFile, objects: readonly ObjectMeta[]): Promise<void> {
-    const made = parts.map(({ at, figures }, i) => ({
-      object: objects[i]!.id,
-      rendition: { file, at, schema: columns, mapping: mappingVersions[this.mapping], ...figures } satisfies Rendition,
-    }));
+    const made = parts.map(({ at, figures }, i) => {
+      const object = objects[i]!.id;
+      const before = this.whole(object);
+      // What is made again as it was is told of as it was.
+      const schema = before?.digest === figures.digest ? before.schema : columns;
+      const mapping = mappingVersions[this.mapping];
+      return { object, rendition: { file, at, schema, mapping, ...figures } satisfies Rendition };
+    });
     killPoint('iceberg: file made');
     await this.pool.write(made.map(({ object, rendition }) => renditionRow(object, rendition)));
     killPoint('iceberg: file named');
@@ -216,6 +250,16 @@ export class Table {
     return mergePlans(this.merged, metas);
   }
   private async makeMerged({ parts, objects }: MergePlan): Promise<void> {
+    // The columns are those that the objects' own files have: the table need not have more.
+    const schema = objects.reduce((n, { id }) => Math.max(n, this.known.get(id)?.schema ?? 0), 0);
+    const number = this.merged.generation + 1;
+    await this.writeMerged(number, { parts, objects, schema });
+    this.merged.add(number, parts);
+  }
+  private async writeMerged(
+    number: number,
+    { parts, objects, schema }: MergePlan & { readonly schema: number },
+  ): Promise<void> {
     const register = (wanted: WantedColumns): Promise<GivenColumns> => this.register(wanted);
     const bodies = objects.flatMap(({ id }) => this.pool.object(id, true) ?? []);
     const made = await this.turns.render({
@@ -227,15 +271,11 @@ export class Table {
     });
     const figures = made.parts[0]?.figures;
     if (!figures || bodies.length !== objects.length) throw new Error('a merged file has all of its objects');
-    // The columns are those that the objects' own files have: the table need not have more.
-    const schema = objects.reduce((n, { id }) => Math.max(n, this.known.get(id)?.schema ?? 0), 0);
-    const number = this.merged.generation + 1;
     killPoint('iceberg: merged file made');
     await this.pool.write([
       mergedRow(number, { file: made.file, schema, mapping: mappingVersions[this.mapping], parts, ...figures }),
     ]);
     killPoint('iceberg: merged file named');
-    this.merged.add(number, parts);
   }
 
   /** One after the other: what is added first is durable before others see it. */

@@ -2,12 +2,10 @@
 import { LakeError } from '../errors.ts';
 import { base62 } from '../lake/ksuid.ts';
 import type { Id, Lake, PoolConfig } from '../lake/lake.types.ts';
-import type { Mapping } from './kinds.ts';
+import { type Mapping, mappings } from './kinds.ts';
 import { poolOf } from './rows.ts';
-import type { MappedPool } from './sweep.ts';
+import type { MappedPool } from './stored/sweep.ts';
 import { type RenderTurns, Table } from './table.ts';
-
-const mappings = ['typed', 'variant'] as const satisfies readonly Mapping[];
 
 /** How a pool is mapped, if it is a table. */
 export const mappingOf = ({ icebergMapping }: Pick<PoolConfig, 'icebergMapping'>): Mapping => icebergMapping ?? 'typed';

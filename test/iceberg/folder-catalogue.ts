@@ -69,6 +69,7 @@ export const folderCatalogue = (
     fault: undefined as LakeError | undefined,
     unread: undefined as Unread | undefined,
     tables: () => self.tablesNow,
+    wrongFiles: () => 0,
     load: async (pool: string, { pin, etag }: { readonly pin?: string; readonly etag?: string }) => {
       self.asked.push({ pool, pin, etag });
       if (self.fault) throw self.fault;

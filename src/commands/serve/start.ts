@@ -165,6 +165,9 @@ export const startParts = async (config: ServeConfig, options: StartOptions): Pr
     render: (request) => workers.render(request),
     files: () => openIcebergFiles(directory),
     report: reportTo(log, 'iceberg'),
+    wrong: (file) => {
+      log.warn(file, file.isMade ? 'iceberg: wrong file made again' : 'iceberg: wrong file cannot be made again');
+    },
     waitMs: config.icebergWaitMs,
     graceMs: config.icebergGraceMs,
   });

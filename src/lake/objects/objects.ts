@@ -52,6 +52,11 @@ export interface ObjectStore extends ObjectFiles {
   forget(id: Id): void;
   /** Bytes of the object's file, 0 if there is none; absent: where that is not known without asking far. */
   lengthOf?(id: Id): number;
+  /**
+   * What the file system says of the file that is read: another text once it is another file, or was written to.
+   * Absent: nobody else writes there. @throws object-missing
+   */
+  stampOf?(id: Id): string;
   /** All ids, in no order. */
   list(): AsyncIterable<Id>;
   /** Closes what it keeps open. */
@@ -167,6 +172,11 @@ class ObjectFolder implements ObjectStore {
 
   lengthOf(id: Id): number {
     return statSync(join(this.folder(id), id), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  stampOf(id: Id): string {
+    const { dev, ino, size, mtimeNs } = fstatSync(this.descriptor(id), { bigint: true });
+    return [dev, ino, size, mtimeNs].join(' ');
   }
 
   async *list(): AsyncIterable<Id> {

@@ -2,9 +2,21 @@
 import { idBuffer } from '../ksuid.ts';
 import type { DerivedPool, Id } from '../lake.types.ts';
 import { objectMeta } from '../commits/snapshot.ts';
-import type { Change } from '../tables/tables.ts';
+import type { Change, Tables } from '../tables/tables.ts';
 import { icebergVersion } from '../tables/versions.ts';
 import type { PoolStore } from './store.ts';
+
+/** The rows that are derived from a pool. */
+export const rowsOfPool = (tables: Pick<Tables, 'rows'>, poolId: Id): Pick<DerivedPool, 'rows'> => {
+  const pool = idBuffer(poolId);
+  const keyOf = (key: Uint8Array): Buffer => Buffer.concat([pool, key]);
+  return {
+    rows: ({ prefix, start, limit }) =>
+      tables
+        .rows('iceberg', { prefix: keyOf(prefix), ...(start && { start: keyOf(start) }), limit })
+        .map(({ key, payload }) => ({ key: key.subarray(pool.length), payload })),
+  };
+};
 
 /** The pool of a store, as long as that is there. */
 export const derivedPool = (store: PoolStore): DerivedPool => {
@@ -36,10 +48,7 @@ export const derivedPool = (store: PoolStore): DerivedPool => {
     },
     hold: async (commit) => store.pin(await store.list(commit)),
     row: (key) => tables.get('iceberg', keyOf(key)),
-    rows: ({ prefix, start, limit }) =>
-      tables
-        .rows('iceberg', { prefix: keyOf(prefix), ...(start && { start: keyOf(start) }), limit })
-        .map(({ key, payload }) => ({ key: key.subarray(pool.length), payload })),
+    rows: rowsOfPool(tables, store.poolId).rows,
     write: async (rows) => {
       await tables.raiseVersion(icebergVersion);
       await tables.write(

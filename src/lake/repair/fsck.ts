@@ -32,20 +32,20 @@ import { isLogged } from '../tables/table-rows.ts';
 import { hasTables } from '../tables/head.ts';
 import { type KeyValue, openIndex, type TableName, tableNames, Tables } from '../tables/tables.ts';
 
-/** A damaged file of the lake's folder that the log knows nothing of. `loss`: what is gone without it. */
+/** A damaged file of the lake's folder that is not the log's. `loss`: what is gone without it; absent: nothing. */
 export interface DamagedFile {
   readonly name: string;
   readonly fault: string;
-  readonly loss: string;
+  readonly loss?: string;
 }
 /**
  * Which lake is looked over, and how closely: without `checkObject` only that files are there. `besides`: looks at the
- * files of its folder that are others'.
+ * files of its folder that are others'; `tables`: those that can be believed, if any.
  */
 export interface FsckOptions extends Pick<ObjectChecks, 'checkObject'> {
   readonly directory: string;
   readonly files: ObjectFiles;
-  readonly besides?: () => readonly DamagedFile[];
+  readonly besides?: (tables: Tables | undefined) => readonly DamagedFile[] | Promise<readonly DamagedFile[]>;
 }
 
 /** `records`: of the log's segments, up to `last`; `bases`: the records up to which there are bases. */
@@ -139,7 +139,7 @@ export const lookOver = async (options: FsckOptions): Promise<FsckReport> => {
     const walk = isOther ? byLog : truth && (await historyOf(truth, options, isWhole));
     const { pools = 0, commits = 0, objects = 0, orphans = 0 } = walk ?? {};
     const strays = made?.strays ?? [];
-    const besides = options.besides?.() ?? [];
+    const besides = (await options.besides?.(isOther ? wanted : truth)) ?? [];
     for (const line of [
       ...logFaults,
       ...strays.flatMap((stray) => stray.faults),

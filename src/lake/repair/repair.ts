@@ -14,7 +14,7 @@
  * - A stop at any point leaves either the old lake or the new one; the repair can be run again.
  */
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { LakeError, messageOf } from '../../errors.ts';
 import { plural } from '../commits/messages.ts';
 import { findOrphans } from '../objects/purge.ts';
@@ -95,8 +95,8 @@ export const repair = async (options: RepairOptions): Promise<RepairReport> => {
       if (await tables.close()) markClosed(tablesFolder(directory));
     }
     for (const { name, loss } of before.besides) {
-      renameSync(join(directory, name), join(kept, name));
-      lost.push(loss);
+      renameSync(join(directory, name), join(kept, basename(name)));
+      if (loss !== undefined) lost.push(loss);
     }
     const after = await lookOver(options);
     isDone = after.faultCount === 0;

@@ -24,7 +24,7 @@ export interface TableLake {
 /** Opens the lake of a folder; faults that it or its tables report are thrown at the test's end. */
 export const openTableLake = async (
   directory: string,
-  options: Partial<Pick<CatalogueParts, 'waitMs' | 'graceMs' | 'render'>> & Partial<LakeOptions> = {},
+  options: Partial<Pick<CatalogueParts, 'waitMs' | 'graceMs' | 'render' | 'wrong'>> & Partial<LakeOptions> = {},
 ): Promise<TableLake> => {
   const faults: unknown[] = [];
   const report = (fault: unknown): void => {

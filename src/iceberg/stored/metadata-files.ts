@@ -4,12 +4,11 @@
  * Invariant: a file is durable before a row names it, and one that a row names is never touched again. So each is made
  * once, however many engines ask for it at the same time.
  */
-import { createHash } from 'node:crypto';
-import { killPoint } from '../lake/kill-points.ts';
-import { zeroId } from '../lake/ksuid.ts';
-import type { DerivedPool, Id } from '../lake/lake.types.ts';
-import type { ObjectStore } from '../lake/objects/objects.ts';
-import { metadataRow, readMetadata } from './rows.ts';
+import { killPoint } from '../../lake/kill-points.ts';
+import type { DerivedPool, Id } from '../../lake/lake.types.ts';
+import type { ObjectStore } from '../../lake/objects/objects.ts';
+import { digestOf } from './digest.ts';
+import { metadataRow, readMetadata } from '../rows.ts';
 
 /** The files of metadata of all tables. */
 export class MetadataFiles {
@@ -23,7 +22,7 @@ export class MetadataFiles {
   /** Makes the file unless it is there; gives its digest, the first 40 digits, which name it. */
   async keep(pool: DerivedPool, json: string): Promise<Id> {
     const bytes = Buffer.from(json, 'utf8');
-    const digest = createHash('sha256').update(bytes).digest('hex').slice(0, zeroId.length);
+    const digest = digestOf(bytes);
     // Those of two tables never are the same: their ids are in there.
     let made = this.making.get(digest);
     if (!made) {

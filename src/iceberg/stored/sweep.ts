@@ -3,11 +3,11 @@
  * whoever has older metadata can finish.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { killPoint } from '../lake/kill-points.ts';
-import type { DerivedPool, Id } from '../lake/lake.types.ts';
-import type { ObjectStore } from '../lake/objects/objects.ts';
-import type { Mapping } from './kinds.ts';
-import { MergedFiles } from './merged.ts';
+import { killPoint } from '../../lake/kill-points.ts';
+import type { DerivedPool, Id } from '../../lake/lake.types.ts';
+import type { ObjectStore } from '../../lake/objects/objects.ts';
+import type { Mapping } from '../kinds.ts';
+import { MergedFiles } from '../merged.ts';
 import {
   isCurrent,
   mergedOf,
@@ -17,7 +17,7 @@ import {
   renditionRow,
   renditionsOf,
   rowsPerTurn,
-} from './rows.ts';
+} from '../rows.ts';
 
 /** A pool with the rows of one mapping (rows.ts). */
 export interface MappedPool {
