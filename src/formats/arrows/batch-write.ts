@@ -304,12 +304,10 @@ const bothOf = (a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8Arra
   a && b ? a.map((x, i) => x & b[i]) : (a ?? b);
 const padded = (size: number): number => Math.ceil(size / 8) * 8;
 
-/**
- * Members of unlike types that share a column are text, as a rule: they can be joined once they are the text itself.
- */
+/** Members of unlike types that share a column can be joined once they are plain, or the text itself. */
 const asColumn = (column: Column, v: Vector): Vector => {
-  const { values, valid } = plainOf(v);
-  return column.type.kind === 'binary' && !valid ? runsFrom(values) : v;
+  const { values } = plainOf(v);
+  return column.type.kind === 'binary' ? runsFrom(values) : values;
 };
 const wrapped = <A extends Int8Array | Int16Array | Int32Array>(values: Float64Array, out: A): A => {
   for (let i = 0; i < out.length; i++) out[i] = values[i];

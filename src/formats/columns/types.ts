@@ -265,7 +265,7 @@ const primitiveColumns = {
   null: { kind: 'null' },
 } as const satisfies Record<string, ColumnType>;
 
-/** Members that become the same column share it; `memberIndexes` tells which. */
+/** Members may share a column; `memberIndexes` tells which. */
 const unionColumn = (members: readonly Type[], writer: string): ColumnType => {
   const columns: Column[] = [];
   const indexes = memberIndexes(members, writer);
@@ -280,15 +280,32 @@ const unionColumn = (members: readonly Type[], writer: string): ColumnType => {
   }
   return { kind: 'union', dense: true, members: columns, codes: columns.map((_, k) => k) };
 };
-/** The column of each member of a union, by index. */
+/**
+ * The column of each member of a union, by index. Members whose columns are the same share one if their rows are of one
+ * form once they are plain: rows of lists, records and maps keep the types inside, which may differ where columns do not.
+ */
 export const memberIndexes = (members: readonly Type[], writer: string): readonly number[] => {
-  const seen = new Map<string, number>();
+  const seen = new Map<string | number, number>();
   return members.map((m) => {
-    const key = JSON.stringify(columnOf('', m, writer));
+    const column = columnOf('', m, writer);
+    const key = isJoinable(column) ? JSON.stringify(column) : seen.size;
     if (!seen.has(key)) seen.set(key, seen.size);
     return seen.get(key)!;
   });
 };
+
+const joinableKinds: ReadonlySet<ColumnType['kind']> = new Set([
+  'bool',
+  'int',
+  'float',
+  'date',
+  'time',
+  'timestamp',
+  'duration',
+  'binary',
+]);
+const isJoinable = ({ type, nullable }: Column): boolean =>
+  type.kind === 'null' || (!nullable && joinableKinds.has(type.kind));
 
 /** Names without repetition: the second of one name gets the suffix 1, the third 2. */
 export const distinctNames = (names: readonly string[]): readonly string[] => {

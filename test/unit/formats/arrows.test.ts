@@ -69,6 +69,22 @@ describe('types that change on the way', () => {
       '{a:1.2.3.4::(ip|string|int64)}\n{a:7::(ip|string|int64)}\n{a:"x"::(ip|string|int64)}',
       '{a:"1.2.3.4"::(int64|string)}\n{a:7::(int64|string)}\n{a:"x"::(int64|string)}\n',
     ],
+    ['{a:1::(int64|port=int64)}\n{a:2::=port::(int64|port=int64)}', '{a:1}\n{a:2}\n'],
+    ['{a:[1]::([int64]||[int64]|)}\n{a:|[2]|::([int64]||[int64]|)}', '{a:[1]}\n{a:[2]}\n'],
+    ['{a:["x"]::([string]|[ip])}\n{a:[1.2.3.4]::([string]|[ip])}', '{a:["x"]}\n{a:["1.2.3.4"]}\n'],
+    ['{a:{b:"x"}::({b:string}|{b:ip})}\n{a:{b:::1}::({b:string}|{b:ip})}', '{a:{b:"x"}}\n{a:{b:"::1"}}\n'],
+    [
+      '{a:{b?:_::int64}::({b:int64|null}|{b?:int64})}\n{a:{b:1::(int64|null)}::({b:int64|null}|{b?:int64})}',
+      '{a:{b:null::(int64|null)}}\n{a:{b:1::(int64|null)}}\n',
+    ],
+    [
+      '{a:|{"x":1}|::(|{string:int64}|||{ip:int64}|)}\n{a:|{1.2.3.4:2}|::(|{string:int64}|||{ip:int64}|)}',
+      '{a:|{"x":1}|}\n{a:|{"1.2.3.4":2}|}\n',
+    ],
+    [
+      '{a:[1]::([int64]||[int64]||null)}\n{a:null::([int64]||[int64]||null)}\n{a:|[2]|::([int64]||[int64]||null)}',
+      '{a:[1]::(null|[int64])}\n{a:null::(null|[int64])}\n{a:[2]::(null|[int64])}\n',
+    ],
     ['{a?:_::(int64|string)}\n{a?:1::(int64|string)}', '{a:null::(int64|string|null)}\n{a:1::(int64|string|null)}\n'],
   ])
     test(from!, async () => {
