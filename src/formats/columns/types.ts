@@ -202,7 +202,7 @@ export const columnsWithoutRows = (
 /** The column for values of a type. @throws LakeError `write-columns-unsupported` */
 const columnOf = (name: string, type: Type, writer: string, optional = false): Column => {
   const { type: inner, nullable } = stripped(type);
-  const column = withAbsence(columnTypeOf(inner, writer), optional);
+  const column = withAbsence(columnTypeOf(inner, writer), optional || nullable);
   // A union has its nulls in a member; called nullable besides, v0.2.0 would take it for a union of null and the union.
   return { name, type: column, nullable: (nullable && column.kind !== 'union') || optional || column.kind === 'null' };
 };

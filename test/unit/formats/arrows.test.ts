@@ -85,6 +85,11 @@ describe('types that change on the way', () => {
       '{a:[1]::([int64]||[int64]||null)}\n{a:null::([int64]||[int64]||null)}\n{a:|[2]|::([int64]||[int64]||null)}',
       '{a:[1]::(null|[int64])}\n{a:null::(null|[int64])}\n{a:[2]::(null|[int64])}\n',
     ],
+    [
+      '{a:null::((int64|string)|null)}\n{a:1::(int64|string)::((int64|string)|null)}',
+      '{a:null::(int64|string|null)}\n{a:1::(int64|string|null)}\n',
+    ],
+    ['{a:[null]::[u=(int64|string)|null]}', '{a:[null]::[int64|string|null]}\n'],
     ['{a?:_::(int64|string)}\n{a?:1::(int64|string)}', '{a:null::(int64|string|null)}\n{a:1::(int64|string|null)}\n'],
   ])
     test(from!, async () => {
